@@ -16,7 +16,7 @@ import calibration
 from metassay.meta.contexts import choice, claims, confounding
 from metassay.meta.contexts.robustness import compute_distributionally_robust_accuracy
 from metassay.meta.dependence import deviations
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
 from metassay.stats.sign_flip import (
     compute_normal_p_values,
@@ -49,7 +49,7 @@ def scale_constant(module, name, factor):
 
 
 def load_sample(**options):
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     return assay(data, contexts=["domain", "system"], resamples=300, permutations=199, **options).to_dict()
 
 

@@ -20,7 +20,7 @@ from sacrebleu import corpus_bleu, corpus_chrf
 
 from metassay.metrics.base import Batch, StatisticsMetric
 from metassay.metrics.registry import parse_metric
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.stats.resampling import draw_bootstrap_counts
 from metassay.stats.sufficient_statistics import compute_scores_of_resamples
 
@@ -31,7 +31,7 @@ RESAMPLES = SIZE = 1000
 
 def load_outputs() -> tuple[list[str], list[str]]:
     path = ROOT / "wmt23" / "wmt23_zh-en.parquet"
-    frame = pl.read_parquet(path if path.exists() else get_sample_path("mt"))
+    frame = pl.read_parquet(path if path.exists() else get_bundled_sample_path("mt"))
     system = min(frame["system"].unique())
     frame = frame.filter(system=system)
     return frame["hyp"].to_list(), frame["ref"].to_list()

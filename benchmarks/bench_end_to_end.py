@@ -29,7 +29,7 @@ from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import make_pairs
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.store.run_scores import RunScores
 from metassay.workflows import assay_pairs
 from metassay.workflows.assay import assay
@@ -62,11 +62,11 @@ def score_with_kernels(rows: OutputRows, metrics: str) -> float:
 
 
 def main() -> None:
-    data = read(WMT if WMT.exists() else get_sample_path("mt"))
+    data = read(WMT if WMT.exists() else get_bundled_sample_path("mt"))
     clean: Dataset = prepare_dataset_for_scoring(data, normalize=None, keep_references=False)
     folder = Path(tempfile.mkdtemp())
     try:
-        compile_kernels(read(get_sample_path("mt")))
+        compile_kernels(read(get_bundled_sample_path("mt")))
         run: dict[str, Any] = {"workers": 1, "cache": folder / "cache"}
         # Measured within the assay, because taggers remember the words that they have seen.
         with time_perturbation() as perturbing:
@@ -144,13 +144,13 @@ def time_assay_in_new_process(workers: int, times: int) -> float:
 
 def time_assay(workers: int, times: int) -> float:
     """Measure the seconds of an assay in this process, on the sample repeated several times."""
-    texts = pl.read_parquet(WMT if WMT.exists() else get_sample_path("mt"))
+    texts = pl.read_parquet(WMT if WMT.exists() else get_bundled_sample_path("mt"))
     copies = [
         texts.with_columns(pl.col("seg_id").cast(pl.String) + f"-{n}", pl.col("hyp") + f" {n}" * (n > 0))
         for n in range(times)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        compile_kernels(read(get_sample_path("mt")))
+        compile_kernels(read(get_bundled_sample_path("mt")))
         data = read(pl.concat(copies))
         start = time.perf_counter()
         assay(data, metrics=METRICS, workers=workers, out=Path(folder) / "run")

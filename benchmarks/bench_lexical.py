@@ -28,7 +28,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from metassay.metrics.base import Batch
 from metassay.metrics.meteor import find_wordnet_synonyms
 from metassay.metrics.registry import parse_metric
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.text.porter_stemmer import stem_word
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "metrics"))
@@ -51,7 +51,7 @@ Texts = tuple[list[str], list[str]]
 def load_texts(name: str, outputs: int) -> Texts:
     """Load whole items with all their systems; the sample where the data is absent."""
     path = ROOT / f"{name}.parquet"
-    frame = pl.read_parquet(path if path.exists() else get_sample_path("mt"))
+    frame = pl.read_parquet(path if path.exists() else get_bundled_sample_path("mt"))
     item = next(column for column in ("seg_id", "utt_id", "item") if column in frame.columns)
     frame = frame.with_columns(pl.col("hyp").fill_null("")).sort(item, "system")
     items = frame[item].unique().sort().sample(fraction=1, shuffle=True, seed=0)

@@ -26,7 +26,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 OPTIONS = (
     *("--task", "mt", "--language", "en", "--metrics", "bleu,chrf,wer"),
@@ -40,7 +40,7 @@ LINEAR_TOLERANCE = 0.15
 
 def generate_copies(output_count: int) -> Iterator[pl.DataFrame]:
     """Generate changed copies of the sample until there are this many outputs."""
-    sample = pl.read_parquet(get_sample_path("mt")).select(
+    sample = pl.read_parquet(get_bundled_sample_path("mt")).select(
         pl.concat_str("lp", "seg_id", separator="-").alias("seg_id"), *COLUMNS[1:]
     )
     words = sorted({word for text in sample["ref"] for word in text.split() if word.isalpha()})

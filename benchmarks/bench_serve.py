@@ -31,7 +31,7 @@ import numpy as np
 import polars as pl
 import psutil
 
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.store.run_folder import ROWS_PER_GROUP
 from metassay.workflows.assay import assay
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTPUTS_FILE, PAIRS_FILE
@@ -44,7 +44,7 @@ WORDS = tuple("the a cat dog sat ran on over mat hill we saw two red birds house
 
 def make_small_run(folder: Path) -> Path:
     """Assay the bundled sample, as a template for large runs."""
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     assay(data, metrics=",".join(METRICS), resamples=50, permutations=49, out=folder)
     return folder
 

@@ -1,8 +1,8 @@
 """A Griffe extension that adapts our docstrings and signatures for the API reference (docs/api.md).
 
 mkdocstrings builds the reference with Griffe, which reads source code. Two things it cannot know: a verb
-decorated with `accept_options_as_keywords(Options)` has the fields of `Options` as keywords, and doctests are
-code.
+decorated with `replace_options_parameter_by_keywords(Options)` has the fields of `Options` as keywords, and
+doctests are code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class ApiPages(griffe.Extension):
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Give a verb the parameters that its decorator gives it."""
         if any(
-            str(decorator.value).startswith("accept_options_as_keywords(") for decorator in func.decorators
+            str(decorator.value).startswith("replace_options_parameter_by_keywords(")
+            for decorator in func.decorators
         ):
             verb = getattr(importlib.import_module(func.module.path), func.name)
             parameters = inspect.signature(verb).parameters.values()

@@ -16,7 +16,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -82,14 +82,14 @@ def _write_or_compare(page: Any, name: str, *, check: bool) -> bool:
 def make_demo_run(folder: Path) -> Path:
     """Run the assay whose report README shows."""
     run = folder / "demo"
-    assay(read(get_sample_path("mt")), out=run)
+    assay(read(get_bundled_sample_path("mt")), out=run)
     return run
 
 
 def make_dashboard_run(folder: Path) -> Path:
     """Run the assay whose pairs the documentation of the dashboard shows."""
     run = folder / "october"
-    assay(read(get_sample_path("mt")), metrics="bleu,chrf,ter,rougel", seed=1, out=run)
+    assay(read(get_bundled_sample_path("mt")), metrics="bleu,chrf,ter,rougel", seed=1, out=run)
     return run
 
 

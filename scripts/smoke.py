@@ -47,12 +47,12 @@ def main() -> None:
 
 def run_command(command: str, folder: Path) -> None:
     """Run a command and exit with its output if it fails."""
-    from metassay.sample import get_sample_path
+    from metassay.sample import get_bundled_sample_path
 
     scores = folder / "scores.csv"
     if "{scores}" in command:
         _write_scores(scores)
-    words = [word.format(sample=get_sample_path("mt"), scores=scores) for word in command.split()]
+    words = [word.format(sample=get_bundled_sample_path("mt"), scores=scores) for word in command.split()]
     process = subprocess.run(
         [sys.executable, "-m", "metassay", *words], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -16,9 +16,9 @@ import pytrec_eval
 from sacrebleu import corpus_bleu
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.metrics.registry import parse_metric
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
 CODE = re.compile(r"`([^`]+)`")
@@ -51,7 +51,7 @@ def lines() -> dict[str, list[str]]:
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     """The files that the page names."""
-    frame = pl.read_parquet(get_sample_path("mt")).sort("seg_id")
+    frame = pl.read_parquet(get_bundled_sample_path("mt")).sort("seg_id")
     few = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort().gather_every(6).implode()))
     few.write_csv(tmp_path / "outputs.csv")
     names = few["system"].unique().sort().to_list()
@@ -62,7 +62,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     for name, (system, column) in columns.items():
         texts = [" ".join(text.split()) for text in few.filter(system=system)[column]]
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
-    ranked = get_sample_path("ranking")
+    ranked = get_bundled_sample_path("ranking")
     for name, source in zip(("run.txt", "run2.txt"), sorted((ranked / "runs").iterdir())):
         (tmp_path / name).write_bytes(gzip.decompress(source.read_bytes()))
     (tmp_path / "qrels.txt").write_bytes((ranked / "qrels.txt").read_bytes())

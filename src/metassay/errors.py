@@ -151,7 +151,7 @@ class InputError(MetassayError, ValueError):
         self.remedy = remedy and _shorten_to_one_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
         super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
 
-    def replace_options_by_keywords(self) -> None:
+    def replace_cli_options_in_message(self) -> None:
         """Replace options of the command line in the message by keywords of the Python functions."""
         self.message = _replace_cli_options_by_python_keywords(self.message)
         self.remedy = self.remedy and _replace_cli_options_by_python_keywords(self.remedy)

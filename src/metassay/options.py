@@ -3,7 +3,7 @@
 An option is a field of a frozen dataclass, annotated with an `Option` that holds its help text. From such a
 class come
 
-- the keywords of the Python function, with their types (`accept_options_as_keywords`),
+- the keywords of the Python function, with their types (`replace_options_parameter_by_keywords`),
 - the options of the command line (`metassay.cli.options`),
 - the configuration that a run folder records (`Settings.to_dict`).
 
@@ -84,7 +84,7 @@ class Option:
     """Ten million where only a minimum is given: more draws or resamples change no result."""
 
 
-def declare_option(help_text: str, *flags: str, **attributes: Any) -> Option:
+def declare_cli_option(help_text: str, *flags: str, **attributes: Any) -> Option:
     """Return the annotation that makes a field a command-line option. Flags are needed only if they differ
     from the name.
     """
@@ -100,15 +100,15 @@ def declare_repeatable_option(
 ) -> Option:
     """Return the annotation of an option that may be given several times; without it, the value is None."""
 
-    def parse_repeated_values(values: list[str]) -> Any:
+    def parse_values_of_repeated_option(values: list[str]) -> Any:
         return (parse_texts or list)(values) if values else None
 
-    return declare_option(
+    return declare_cli_option(
         help_text,
         flag,
         command_line_type=list[str],
         metavar=metavar,
-        parse=parse_repeated_values,
+        parse=parse_values_of_repeated_option,
         **attributes,
     )
 
@@ -124,10 +124,10 @@ class Settings:
                 maximum = _LARGEST_COUNT if field_option.maximum is None else field_option.maximum
                 check_number(name, value, field_option.minimum, maximum)
 
-    def to_dict(self, settings_class: Any = None) -> dict[str, Any]:
+    def to_dict(self, only_fields_of: Any = None) -> dict[str, Any]:
         """Return the values of all fields by name, or only of the fields of one base class."""
-        group: Any = settings_class or type(self)
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(group)}
+        fields_class: Any = only_fields_of or type(self)
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(fields_class)}
 
 
 @functools.cache
@@ -143,7 +143,7 @@ def get_cli_options(settings_class: Any) -> dict[str, Option]:
     return options
 
 
-def accept_options_as_keywords(
+def replace_options_parameter_by_keywords(
     options_class: Callable[OptionNames, OptionsT],
 ) -> Callable[[Callable[[DataT, OptionsT], ResultT]], Callable[Concatenate[DataT, OptionNames], ResultT]]:
     """Decorate a function of `data` and `options` so that callers pass the fields of `options` as keywords.
@@ -152,7 +152,7 @@ def accept_options_as_keywords(
     these parameters.
     """
 
-    def add_keyword_parameters(
+    def replace_options_parameter(
         function: Callable[[DataT, OptionsT], ResultT],
     ) -> Callable[Concatenate[DataT, OptionNames], ResultT]:
         signature = _build_keyword_signature(function, options_class)
@@ -169,13 +169,13 @@ def accept_options_as_keywords(
                 return function(data, options_class(*args, **keywords))
             except InputError as error:
                 if CURRENT_COMMAND.get() is None:
-                    error.replace_options_by_keywords()
+                    error.replace_cli_options_in_message()
                 raise
 
         call_with_keywords.__signature__ = signature  # type: ignore[attr-defined]
         return call_with_keywords
 
-    return add_keyword_parameters
+    return replace_options_parameter
 
 
 def _build_keyword_signature(function: Callable[..., Any], options_class: Any) -> inspect.Signature:
@@ -286,7 +286,7 @@ class TableReadOptions(Settings):
 
     task: Annotated[
         TaskChoice,
-        declare_option(
+        declare_cli_option(
             "Kind of data: mt, asr, ranking, text or a task of a plug-in. By default "
             "guessed from the columns.",
             command_line_type=str | None,
@@ -315,7 +315,7 @@ class TableReadOptions(Settings):
     ] = None
     systems: Annotated[
         Sequence[str] | None,
-        declare_option(
+        declare_cli_option(
             "Read only these systems, comma-separated.",
             command_line_type=str | None,
             parse=parse_comma_separated_list,
@@ -324,7 +324,7 @@ class TableReadOptions(Settings):
     ] = None
     exclude_systems: Annotated[
         Sequence[str] | None,
-        declare_option(
+        declare_cli_option(
             "Leave out these systems, comma-separated.",
             command_line_type=str | None,
             parse=parse_comma_separated_list,
@@ -342,14 +342,14 @@ class TableReadOptions(Settings):
     ] = None
     quoting: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "Whether quotes enclose cells of CSV and TSV files: minimal (they may) or none (they are text).",
             panel=DATA_PANEL,
         ),
     ] = "minimal"
     language: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Language of the outputs, such as en. By default read from the column lp.", panel=DATA_PANEL
         ),
     ] = None
@@ -361,32 +361,32 @@ class OutputReadOptions(TableReadOptions):
 
     references: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "Whether all outputs of an item have the same references (per-item) or their own (per-output).",
             panel=DATA_PANEL,
         ),
     ] = "per-item"
     qrels: Annotated[
         FilePath | None,
-        declare_option(
+        declare_cli_option(
             "Rankings: file of relevance judgements, or of ratings by users.",
             panel=DATA_PANEL,
         ),
     ] = None
     complete: Annotated[
         bool,
-        declare_option(
+        declare_cli_option(
             "Rankings: count a judged topic for which a system has no list as 0, or leave it out.",
             "--complete/--incomplete",
             panel=DATA_PANEL,
         ),
     ] = True
     relevant_from: Annotated[
-        float, declare_option("Rankings: lowest rating that counts as relevant.", panel=DATA_PANEL)
+        float, declare_cli_option("Rankings: lowest rating that counts as relevant.", panel=DATA_PANEL)
     ] = 4.0
     human: Annotated[
         Names | None,
-        declare_option(
+        declare_cli_option(
             "Columns of human scores, comma-separated. By default known names such as mqm.",
             panel=DATA_PANEL,
         ),

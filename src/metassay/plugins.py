@@ -218,11 +218,11 @@ def _hash_file_or_compiled_code(class_or_function: Any) -> list[bytes]:
     members = vars(class_or_function).values() if isinstance(class_or_function, type) else [class_or_function]
     content: list[bytes] = []
     for member in members:
-        content += _get_compiled_code(member)
+        content += _get_bytecode_of_class_member(member)
     return content
 
 
-def _get_compiled_code(class_member: Any) -> list[bytes]:
+def _get_bytecode_of_class_member(class_member: Any) -> list[bytes]:
     """Return the compiled code of a function, method or property; other attributes are returned as text."""
     if isinstance(class_member, str | int | float | bytes | None):
         return [repr(class_member).encode()]

@@ -104,11 +104,11 @@ class _ParallelMap(Generic[Batch, Result]):
             is_lost = batch_number in self._submitted and batch_number not in self._futures.values()
             is_late = len(self._results) > _MAXIMUM_AHEAD * self._processes
             if is_lost or is_late:
-                self._compute_in_this_process(batch_number, self._submitted[batch_number])
-            elif not self._compute_new_batch() and not self._wait_for_result():
+                self._compute_batch_in_this_process(batch_number, self._submitted[batch_number])
+            elif not self._compute_next_batch_in_this_process() and not self._wait_for_result():
                 if batch_number not in self._submitted:
                     return False
-                self._compute_in_this_process(batch_number, self._submitted[batch_number])
+                self._compute_batch_in_this_process(batch_number, self._submitted[batch_number])
         self._submitted.pop(batch_number, None)
         return True
 
@@ -135,15 +135,16 @@ class _ParallelMap(Generic[Batch, Result]):
             if future.exception() is None:
                 self._results.setdefault(number, future.result())
 
-    def _compute_new_batch(self) -> bool:
+    def _compute_next_batch_in_this_process(self) -> bool:
         """Compute the next batch in this process; False if there is none left."""
         new_batch = next(self._new_batches, None)
         if new_batch is None:
             return False
-        self._compute_in_this_process(*new_batch)
+        self._compute_batch_in_this_process(*new_batch)
         return True
 
-    def _compute_in_this_process(self, batch_number: int, batch: Batch) -> None:
+    def _compute_batch_in_this_process(self, batch_number: int, batch: Batch) -> None:
+        """Compute the result of a batch in this process, and note how long it took."""
         started = time.perf_counter()
         self._results[batch_number] = self._function(batch)
         self._longest_seconds = max(self._longest_seconds, time.perf_counter() - started)

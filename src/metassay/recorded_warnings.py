@@ -53,7 +53,7 @@ class WarningRecorder:
     def __exit__(self, *_: object) -> None:
         self._outer_filters.__exit__(None, None, None)
 
-    def take_recorded_warnings(self) -> RecordedWarnings:
+    def pop_recorded_warnings(self) -> RecordedWarnings:
         """Return and delete the warnings that this thread has recorded."""
         recorded: RecordedWarnings = getattr(self._per_thread, "warnings", ())
         self._per_thread.warnings = ()

@@ -28,10 +28,10 @@ RESULT_TYPES = {
 }
 
 
-def schema(command: str) -> dict[str, Any]:
+def build_output_schema(command: str) -> dict[str, Any]:
     """Return the JSON schema of a command's output.
 
-    >>> schema("rank")["$ref"]
+    >>> build_output_schema("rank")["$ref"]
     '#/$defs/RankContent'
     """
     if command not in RESULT_TYPES:

@@ -14,12 +14,12 @@ import jsonschema
 import polars as pl
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.cli.application import build_application
 from metassay.data import memory
 from metassay.errors import UnknownName
-from metassay.sample import get_sample_path
-from metassay.schemas import RESULT_TYPES, schema
+from metassay.sample import get_bundled_sample_path
+from metassay.schemas import RESULT_TYPES, build_output_schema
 from metassay.workflows.read import read
 
 HEADER = "seg_id,system,domain,hyp,ref\n"
@@ -78,12 +78,12 @@ def as_json(capfd, *arguments: str | Path) -> dict:
 )
 def test_json_follows_its_schema(capfd, data, command, options) -> None:
     found = as_json(capfd, command, data, *options, "--language", "en")
-    jsonschema.validate(found, schema(command))
+    jsonschema.validate(found, build_output_schema(command))
 
 
 @pytest.mark.parametrize("command", RESULT_TYPES)
 def test_every_command_has_a_schema_that_requires_the_keys_of_its_result(command) -> None:
-    generated = schema(command)
+    generated = build_output_schema(command)
     jsonschema.Draft202012Validator.check_schema(generated)
     validator = jsonschema.Draft202012Validator(generated)
     assert validator.is_valid({"schema_version": 1}) is False
@@ -91,7 +91,7 @@ def test_every_command_has_a_schema_that_requires_the_keys_of_its_result(command
 
 def test_a_command_without_json_has_no_schema() -> None:
     with pytest.raises(UnknownName, match="serve"):
-        schema("serve")
+        build_output_schema("serve")
 
 
 def test_json_and_no_out_write_nothing(capfd, data, tmp_path, monkeypatch) -> None:
@@ -323,7 +323,7 @@ def test_a_defect_of_ours_is_exit_1_and_says_so(capfd, data, monkeypatch) -> Non
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from metassay.cli import run; run(['--help']);"
+        "import sys; from metassay.cli import run_command_line as run; run(['--help']);"
         "heavy = {'numpy', 'polars', 'scipy', 'numba', 'sacrebleu', 'pyarrow'} & set(sys.modules);"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
@@ -367,7 +367,7 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
         "        return np.array([len(text) for text in batch.output], dtype=float)\n"
     )
     command = [
-        sys.executable, "-m", "metassay", "assay", str(get_sample_path("mt")), "--metric-file", f"{slow}:Slow",
+        sys.executable, "-m", "metassay", "assay", str(get_bundled_sample_path("mt")), "--metric-file", f"{slow}:Slow",
         "--metrics", "bleu", "--perturbations", "removal", "--resamples", "50", "--permutations", "19", "--quiet", "--out",
     ]  # fmt: skip
     started = tmp_path / "started"
@@ -402,7 +402,15 @@ def test_an_interruption_promises_only_what_was_kept(capfd, monkeypatch, tmp_pat
 
     monkeypatch.setattr("metassay.workflows.assay_outcome.analyze_pairs", interrupt)
     out = ("--out", tmp_path / "run") if keeps_parts else ("--json",)
-    asked = ("assay", get_sample_path("text"), "--metrics", "rouge1", "--perturbations", "removal", *out)
+    asked = (
+        "assay",
+        get_bundled_sample_path("text"),
+        "--metrics",
+        "rouge1",
+        "--perturbations",
+        "removal",
+        *out,
+    )
     code, _, error = metassay(capfd, *asked)
     assert code == 130
     assert ("Finished parts are kept in" in error) is keeps_parts
@@ -412,11 +420,11 @@ def test_an_interruption_promises_only_what_was_kept(capfd, monkeypatch, tmp_pat
 def test_less_memory_changes_no_result(capfd, monkeypatch) -> None:
     """All tables are mapped from disk then."""
     monkeypatch.setattr(memory, "_memory_target", memory._memory_target)
-    asked = "assay", get_sample_path("text"), "--metrics", "rouge1,rougel", "--workers", "1"
+    asked = "assay", get_bundled_sample_path("text"), "--metrics", "rouge1,rougel", "--workers", "1"
     usual = as_json(capfd, *asked)
-    assert not memory.is_table_too_large_for_memory(len(read(get_sample_path("text"))))
+    assert not memory.is_table_too_large_for_memory(len(read(get_bundled_sample_path("text"))))
     assert as_json(capfd, *asked, "--memory", "1MB") == usual
-    assert memory.is_table_too_large_for_memory(len(read(get_sample_path("text"))))
+    assert memory.is_table_too_large_for_memory(len(read(get_bundled_sample_path("text"))))
     for size in ("4", "lots", "-1GB", "0.1MB"):
         code, _, error = metassay(capfd, *asked, "--memory", size)
         assert (code, "Write it as 4GB" in error) == (2, True)
@@ -459,7 +467,7 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
 @pytest.mark.parametrize("workers", [1, 3])
 def test_polars_takes_as_many_threads_as_there_are_workers(workers, data) -> None:
     code = (
-        "import sys; from metassay.cli import run; status = run(sys.argv[1:]);"
+        "import sys; from metassay.cli import run_command_line as run; status = run(sys.argv[1:]);"
         "import polars; print(status, polars.thread_pool_size())"
     )
     asked = ["check", str(data), "--metrics", "bleu", "--workers", str(workers), "--json"]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.results.depend import DependContent
 
 FAST = ("--bootstraps", "10", "--draws", "19")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.cli.application import COMMAND_GROUPS, HELP_ALL, build_application
 
 COMMANDS = build_application().commands

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 
 TABLE = "seg_id,system,domain,hyp,ref,mqm,other\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item},{item},1\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.cli.application import HELP_ALL, build_application
 from metassay.cli.presets import PRESETS
 from metassay.metrics.registry import parse_metrics

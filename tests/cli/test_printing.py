@@ -12,10 +12,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metassay.cli import progress, run
+from metassay.cli import progress
+from metassay.cli import run_command_line as run
 from metassay.cli.application import COMMAND_GROUPS, build_application
-from metassay.cli.printing import format_cell, print_result_blocks, print_table
-from metassay.sample import get_sample_path
+from metassay.cli.printing import format_cell, print_lines_tables_and_notes, print_table
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.terminal_blocks import Details, Line, Table
 
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e-?\d+)?")
@@ -30,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Assays of three samples, small."""
     folder = tmp_path_factory.mktemp("runs")
     for task in ("mt", "asr"):
-        frame = pl.read_parquet(get_sample_path(task))
+        frame = pl.read_parquet(get_bundled_sample_path(task))
         item = "seg_id" if task == "mt" else "utt_id"
         few = pl.col(item).is_in(frame[item].unique().sort()[:20].implode())
         frame.filter(few).write_parquet(folder / f"{task}.parquet")
@@ -44,7 +45,7 @@ def data(folder: Path, task: str) -> list[str]:
     """What to type for a sample."""
     if task != "ranking":
         return [str(folder / f"{task}.parquet"), "--task", task]
-    path = get_sample_path(task)
+    path = get_bundled_sample_path(task)
     return [str(path / "runs"), "--qrels", str(path / "qrels.txt")]
 
 
@@ -189,7 +190,7 @@ def test_every_command_has_its_group_and_an_example_that_parses(capfd) -> None:
     ],
 )
 def test_the_shell_offers_values(typed, offered) -> None:
-    words = f"metassay assay {get_sample_path('mt')} {typed}"
+    words = f"metassay assay {get_bundled_sample_path('mt')} {typed}"
     environment = os.environ | {
         "_METASSAY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"
     }  # fmt: skip
@@ -229,13 +230,13 @@ def test_a_table_with_an_interval_says_so(capfd) -> None:
 def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
     rows = [{"metric": f"M{number}"} for number in range(12)]
     blocks = [Table(rows, most_rows=10), Details([Line("all tests")])]
-    print_result_blocks(blocks)
+    print_lines_tables_and_notes(blocks)
     short = capfd.readouterr().out
     assert "M9" in short
     assert "M10" not in short
     assert "2 more rows: --verbose" in short
     assert "all tests" not in short
-    print_result_blocks(blocks, verbose=True)
+    print_lines_tables_and_notes(blocks, verbose=True)
     complete = capfd.readouterr().out
     assert "M11" in complete
     assert "more rows" not in complete

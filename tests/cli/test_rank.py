@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from metassay.cli.commands.rank import run_rank
+from metassay.cli.commands.rank import run_rank_command
 from metassay.cli.parameters import flatten_option_groups
 
 
@@ -29,7 +29,7 @@ def table(tmp_path: Path) -> Path:
 
 def rank(*arguments: str | Path) -> Result:
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(flatten_option_groups(run_rank))
+    app.command()(flatten_option_groups(run_rank_command))
     return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
 
 

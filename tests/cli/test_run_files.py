@@ -14,7 +14,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.cli.application import build_application
 from metassay.cli.configuration_files import COMMANDS, build_configuration_schema
 from metassay.engine import batches

@@ -12,15 +12,15 @@ import jiwer
 import polars as pl
 import pytest
 
-from metassay.cli import run
-from metassay.sample import get_sample_path_and_options
+from metassay.cli import run_command_line as run
+from metassay.sample import get_bundled_sample_path_and_options
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Plain files of the bundled sample: ref.txt, and a file for each of two systems."""
     path = tmp_path_factory.mktemp("plain")
-    frame = pl.read_parquet(get_sample_path_and_options("mt")[0]).sort("seg_id")
+    frame = pl.read_parquet(get_bundled_sample_path_and_options("mt")[0]).sort("seg_id")
     systems = frame["system"].unique().sort()[:2].to_list()
     for name, system in zip("ab", systems):
         own = frame.filter(system=system)

@@ -8,7 +8,7 @@ import pytest
 
 from metassay.data.clusters import assign_outputs_to_clusters, find_sort_order_of_items
 from metassay.data.dataset import Dataset
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -60,7 +60,7 @@ def test_a_requested_column_is_used() -> None:
 
 
 def test_an_assay_reports_and_resamples_its_clusters() -> None:
-    result = assay(read(get_sample_path("mt")), contexts=["system"], **FAST).to_dict()
+    result = assay(read(get_bundled_sample_path("mt")), contexts=["system"], **FAST).to_dict()
     assert result["cluster"]["column"] == "doc_id"
     assert "162 items belong to 27" in result["cluster"]["why"]
     assert {row["clusters"] for row in result["global"]} == {27}

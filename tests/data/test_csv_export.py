@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.data.csv_export import escape_spreadsheet_formula, format_csv
 from metassay.reporting import tables
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 
 

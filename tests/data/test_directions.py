@@ -14,7 +14,7 @@ from metassay.data.directions import (
 )
 from metassay.data.score_cautions import CONTRARY_LEVEL, does_metric_contradict_human_scores
 from metassay.metrics.registry import load_metric_classes
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 
 @pytest.mark.parametrize("kind", ["human", "metric"])
@@ -106,7 +106,7 @@ def test_rank_and_depend_warn_of_a_metric_that_is_worse_than_a_constant() -> Non
 @pytest.mark.parametrize("human", ["hter", "errors", "mqm"])
 def test_aggregate_reverses_human_scores_that_count_errors(human: str) -> None:
     few = {"metrics": "chrf", "resamples": 20, "repeats": 5}
-    table = pl.read_parquet(get_sample_path("mt")).head(140)
+    table = pl.read_parquet(get_bundled_sample_path("mt")).head(140)
     expected = metassay.aggregate(metassay.read(table), **few)
     counted = table.select(pl.exclude("mqm"), (-pl.col("mqm")).alias(human))
     result = metassay.aggregate(metassay.read(counted, human=human), **few)
@@ -121,7 +121,7 @@ def test_aggregate_reverses_human_scores_that_count_errors(human: str) -> None:
 @pytest.mark.parametrize("human", ["hter", "mqm"])
 def test_human_pairs_follow_the_direction_of_the_human_score(human: str) -> None:
     few = {"metrics": "chrf", "pairs": "human", "resamples": 20, "permutations": 9}
-    table = pl.read_parquet(get_sample_path("mt")).head(140)
+    table = pl.read_parquet(get_bundled_sample_path("mt")).head(140)
     expected = metassay.assay(metassay.read(table), **few).to_dict()["global"]
     counted = table.select(pl.exclude("mqm"), (-pl.col("mqm")).alias(human))
     result = metassay.assay(metassay.read(counted, human=human), human=human, **few).to_dict()

@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from metassay.data import memory
 from metassay.data.assemble_texts import _build_reference_lists
 from metassay.errors import InputError, UnknownName
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.read import read, read_parallel_files
 
 HEADER = "seg_id,system,hyp,ref\n"
@@ -322,7 +322,7 @@ def test_a_large_table_is_mapped_and_reads_the_same(tmp_path: Path, monkeypatch:
     """Row groups are written down one by one; the file behind the table is gone from the folder."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "aside"))
     (tmp_path / "aside").mkdir()
-    sample = pl.read_parquet(get_sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=1)
+    sample = pl.read_parquet(get_bundled_sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=1)
     sample.with_columns(pl.col("domain").cast(pl.Categorical)).write_parquet(
         tmp_path / "table.parquet", row_group_size=100
     )
@@ -352,7 +352,7 @@ def test_what_was_looked_at_in_mapped_tables_leaves_memory(tmp_path: Path, monke
 
 
 def test_a_large_parquet_file_is_read_part_by_part(tmp_path: Path, monkeypatch) -> None:
-    shutil.copy(get_sample_path("mt"), tmp_path / "table.parquet")
+    shutil.copy(get_bundled_sample_path("mt"), tmp_path / "table.parquet")
     whole = read(tmp_path / "table.parquet")
     monkeypatch.setattr("metassay.data.readers.parquet_tables._LARGE_FILE_BYTES", 0)
     (tmp_path / "packed.parquet").write_bytes(gzip.compress((tmp_path / "table.parquet").read_bytes()))

@@ -9,19 +9,19 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.data.score_cautions import warn_of_values_that_may_mean_missing
 from metassay.errors import InputError
 from metassay.reporting.data_summary import describe_data_used
 from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 FEW_DRAWS = {"resamples": 20, "permutations": 9}
 
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return pl.read_parquet(get_sample_path("mt")).head(70)
+    return pl.read_parquet(get_bundled_sample_path("mt")).head(70)
 
 
 @pytest.fixture(scope="module")

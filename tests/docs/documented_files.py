@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 import metassay
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT / "scripts" / "fuzz" / "seeds"
@@ -29,7 +29,7 @@ def build_environment(folder: Path) -> dict[str, str]:
 
 def write_documented_files(folder: Path) -> None:
     """Write every file that a page reads, under the name that the page uses."""
-    frame = pl.read_parquet(get_sample_path("mt"))
+    frame = pl.read_parquet(get_bundled_sample_path("mt"))
     rows = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[::6].implode()))
     rows = rows.with_columns(domain=pl.col("domain").replace({rows["domain"][0]: "news"}))
     for name in ("outputs.csv", "data.csv"):
@@ -147,11 +147,11 @@ def _write_verdicts(folder: Path) -> None:
 
 def _write_runs(folder: Path) -> None:
     """Write finished assays, and the data of the pages on rankings and speech."""
-    shutil.copytree(get_sample_path("ranking") / "runs", folder / "rankings" / "runs")
+    shutil.copytree(get_bundled_sample_path("ranking") / "runs", folder / "rankings" / "runs")
     for name in ("qrels.txt", "topics.tsv"):
-        shutil.copy(get_sample_path("ranking") / name, folder / "rankings" / name)
+        shutil.copy(get_bundled_sample_path("ranking") / name, folder / "rankings" / name)
     (folder / "speech").mkdir()
-    shutil.copy(get_sample_path("asr"), folder / "speech" / "outputs.parquet")
+    shutil.copy(get_bundled_sample_path("asr"), folder / "speech" / "outputs.parquet")
     settings = QUICK | {
         "metrics": "bleu,chrf,ter",
         "contexts": ["system", "domain"],
@@ -165,5 +165,5 @@ def _write_runs(folder: Path) -> None:
 
 def _write_examples(folder: Path) -> None:
     """Write the raw files of the page with five examples, as users of each field have them."""
-    pl.read_parquet(get_sample_path("asr")).write_csv(folder / "transcripts.csv")
-    pl.read_parquet(get_sample_path("text")).write_csv(folder / "summaries.csv")
+    pl.read_parquet(get_bundled_sample_path("asr")).write_csv(folder / "transcripts.csv")
+    pl.read_parquet(get_bundled_sample_path("text")).write_csv(folder / "summaries.csv")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metassay.cli import run as run_metassay
+from metassay.cli import run_command_line as run_metassay
 
 sys.path.insert(0, str(Path(__file__).parent))
 from blocks import Block, find_blocks

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metassay.sample import get_sample_path_and_options
+from metassay.sample import get_bundled_sample_path_and_options
 
 sys.path.insert(0, str(Path(__file__).parent))
 from documented_files import build_environment
@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```(?P<kind>python|bash)\n(?P<text>.*?)^```$", re.DOTALL |
 @pytest.fixture
 def shell(tmp_path):
     """A function that runs a script in a folder with `outputs.csv`, where metassay is a command."""
-    source, _ = get_sample_path_and_options("mt")
+    source, _ = get_bundled_sample_path_and_options("mt")
     frame = pl.read_parquet(source)
     rows = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[:30].implode()))
     rows.write_csv(tmp_path / "outputs.csv")

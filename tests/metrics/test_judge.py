@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 import metassay
 from fake_llm_server import answer
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.llm.answer_parsing import (
     parse_error_list_answer,

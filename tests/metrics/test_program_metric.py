@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.program_metric import ProgramMetric

@@ -198,7 +198,7 @@ def test_the_commands_ask_the_model_once_and_keep_the_key_to_themselves(
     server, tmp_path, monkeypatch, capfd
 ) -> None:
     """`assay` twice into one folder: the second time every answer comes from the folder."""
-    from metassay.cli import run
+    from metassay.cli import run_command_line as run
 
     monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
     table = tmp_path / "t.csv"
@@ -223,7 +223,7 @@ def test_the_commands_ask_the_model_once_and_keep_the_key_to_themselves(
 
 def test_failures_are_said_and_above_a_share_are_an_error(server, tmp_path, monkeypatch, capfd):
     """One of twenty fails: a note. 27 of 30 fail: exit 2, and the next run asks only for those."""
-    from metassay.cli import run
+    from metassay.cli import run_command_line as run
     from metassay.llm import client
 
     monkeypatch.setattr(client, "FIRST_WAIT", 0.0)

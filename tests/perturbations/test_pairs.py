@@ -18,7 +18,7 @@ from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.registry import parse_perturbation
 from metassay.perturbations.runner import can_run_in_worker_process
 from metassay.perturbations.words import Removal, Swapping
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.store.run_texts import RunTexts
 from metassay.workflows.read import read
@@ -337,7 +337,7 @@ def test_stored_batches_of_other_data_seeds_versions_and_preprocessing_are_not_u
 
 def test_several_processes_make_the_pairs_that_one_makes(tmp_path, monkeypatch) -> None:
     pytest.importorskip("HanTa")
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     expected = make_pairs(data, per_output=None)
     monkeypatch.setattr(collection, "BATCH_SIZE", 50)
     monkeypatch.setattr(runner, "BATCH_SIZE", 50)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.perturbations import registry
 
 SOURCE_CODE = '''

@@ -24,7 +24,7 @@ from metassay.perturbations.sentences import (
     SentenceRepetition,
     SentenceSwapping,
 )
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.workflows.read import read
 
@@ -143,7 +143,7 @@ def split(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def summaries() -> Dataset:
-    return read(get_sample_path("text"), task="text", language="en")
+    return read(get_bundled_sample_path("text"), task="text", language="en")
 
 
 @pytest.fixture(scope="module")

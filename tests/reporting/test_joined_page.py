@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from metassay.cli import run as command
+from metassay.cli import run_command_line as command
 from metassay.data.fingerprint import hash_outputs_and_human_scores
 from metassay.errors import InputError
 from metassay.reporting.joined_page import build_joined_page
@@ -19,7 +19,7 @@ from metassay.results.aggregate import AggregateContent
 from metassay.results.assay import AssayContent
 from metassay.results.depend import DependContent
 from metassay.results.rank import RankContent
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.report import report
 
 QUICK = ["--metrics", "bleu,chrf", "--quiet", "--out"]
@@ -29,7 +29,7 @@ QUICK = ["--metrics", "bleu,chrf", "--quiet", "--out"]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of each verb on one part of the sample, and one of `rank` on another part."""
     folder = tmp_path_factory.mktemp("runs")
-    rows = pl.read_parquet(get_sample_path("mt"))
+    rows = pl.read_parquet(get_bundled_sample_path("mt"))
     here, there = folder / "here.parquet", folder / "there.parquet"
     rows.filter(pl.col("domain") == "news").write_parquet(here)
     rows.filter(pl.col("domain") == "howto").write_parquet(there)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay_builders import make_content, make_perturbation
-from metassay.cli.printing import format_cell, print_result_blocks
+from metassay.cli.printing import format_cell, print_lines_tables_and_notes
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.human_pairs import HumanPairs
@@ -191,7 +191,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     page = build_assay_page(result)
     recommendation = recommend(folder)
     capsys.readouterr()
-    print_result_blocks(describe_assay_result(result), verbose=True)
+    print_lines_tables_and_notes(describe_assay_result(result), verbose=True)
     terminal = capsys.readouterr()
     lines = [claim.sentence for claim in recommendation.verdict]
     reasons = [entry.why for part in recommendation.recommendation.values() for entry in part.values()]

@@ -15,7 +15,7 @@ import metassay
 from claim_check import find_contradictions
 from metassay.reporting.pages import render_page
 from metassay.results.verdict import Claim
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import demo
 
@@ -89,7 +89,7 @@ def test_the_verdict_is_on_the_first_screen(name, real_data, browser, axe, tmp_p
 def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with runs of four verbs on the sample."""
     folder = tmp_path_factory.mktemp("runs")
-    sample = get_sample_path("mt")
+    sample = get_bundled_sample_path("mt")
     metassay.assay(metassay.read(sample), out=folder / "assay", **FEW_RESAMPLES)
     metassay.rank(sample, human="mqm", draws=99, out=folder / "rank")
     metassay.depend(sample, human="mqm", bootstraps=10, draws=49, out=folder / "depend")

@@ -57,6 +57,6 @@ def test_the_page_draws_the_curves_and_says_from_which_difference_people_agree(r
 
 
 def test_the_screen_shows_thresholds_of_all_items_only(result) -> None:
-    tables = [block for block in result.describe_for_terminal() if getattr(block, "title", None)]
+    tables = [block for block in result.describe_result_for_terminal() if getattr(block, "title", None)]
     table = next(block for block in tables if block.title.startswith("The difference from which on"))
     assert [row["between"] for row in table.rows] == ["systems", "outputs"]

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from metassay.cli import run as command
+from metassay.cli import run_command_line as command
 from metassay.errors import InputError
 from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.rank_page import build_rank_page
@@ -28,7 +28,7 @@ from metassay.results.rank import (
     Ranking,
     SystemPairPValues,
 )
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.compare import compare
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -241,7 +241,7 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
 def rank_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "rank"
     options = ["--metrics", "bleu,chrf", "--out", str(folder), "--quiet"]
-    assert command(["rank", str(get_sample_path("mt")), *options]) == 0
+    assert command(["rank", str(get_bundled_sample_path("mt")), *options]) == 0
     return folder
 
 

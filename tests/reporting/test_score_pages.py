@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from metassay.cli import run as command
+from metassay.cli import run_command_line as command
 from metassay.errors import InputError
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
@@ -29,7 +29,7 @@ from metassay.results.aggregate import (
     StandardErrors,
 )
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.compare import compare
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -139,7 +139,7 @@ def test_without_correlations_nothing_is_claimed():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    folder, data = tmp_path_factory.mktemp("runs"), str(get_sample_path("mt"))
+    folder, data = tmp_path_factory.mktemp("runs"), str(get_bundled_sample_path("mt"))
     quick = ["--metrics", "bleu,chrf"]
     assert command(["aggregate", data, *quick, "--out", str(folder / "aggregate"), "--quiet"]) == 0
     return folder

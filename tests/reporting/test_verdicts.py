@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.sample import get_sample_path
-from metassay.schemas import RESULT_TYPES, schema
+from metassay.sample import get_bundled_sample_path
+from metassay.schemas import RESULT_TYPES, build_output_schema
 from metassay.workflows.run_collection import RunCollection
 
 RATED_ROWS = [
@@ -21,7 +21,7 @@ VERDICT_ROWS = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for 
 
 
 def read_sample_outputs():
-    return pl.read_parquet(get_sample_path("mt")).head(70)
+    return pl.read_parquet(get_bundled_sample_path("mt")).head(70)
 
 
 COMPUTE = {
@@ -49,7 +49,7 @@ def test_a_terminal_begins_with_the_verdict_of_its_result(verb):
     rows = [{"seg_id": 1, "system": "a", "hyp": "a red fox runs", "ref": "the red fox"}]
     result = getattr(metassay, verb)(rows)
     sentences = [claim["sentence"] for claim in result.to_dict()["verdict"]]
-    assert sentences == [block.text for block in result.describe_for_terminal()[: len(sentences)]]
+    assert sentences == [block.text for block in result.describe_result_for_terminal()[: len(sentences)]]
     count = {
         "check": "1 system, 1 item",
         "perturb": f"{result.to_dict().get('pairs')} worse versions of 1 output",
@@ -61,7 +61,7 @@ def test_only_commands_that_answer_no_question_have_no_verdict():
     without_verdict = {
         command
         for command, content in RESULT_TYPES.items()
-        if "verdict" not in schema(command)["$defs"][content]["properties"]
+        if "verdict" not in build_output_schema(command)["$defs"][content]["properties"]
     }
     assert without_verdict == {"align"}
 

@@ -17,15 +17,15 @@ import pytrec_eval
 import sacrebleu
 
 from metassay.errors import UnknownName
-from metassay.sample import get_sample_path, list_sample_tasks
+from metassay.sample import get_bundled_sample_path, list_sample_tasks
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = get_sample_path("mt").parent
+SAMPLE = get_bundled_sample_path("mt").parent
 
 
 @pytest.fixture(scope="module")
 def mt() -> pl.DataFrame:
-    return pl.read_parquet(get_sample_path("mt"))
+    return pl.read_parquet(get_bundled_sample_path("mt"))
 
 
 def rebuild(part: str, folder: Path) -> None:
@@ -42,12 +42,12 @@ def debian_version(package: str) -> str:
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="ranking"):
-        get_sample_path("summarisation")
+        get_bundled_sample_path("summarisation")
 
 
 @pytest.mark.parametrize("task", list_sample_tasks())
 def test_every_task_has_its_sample(task: str) -> None:
-    assert get_sample_path(task).exists()
+    assert get_bundled_sample_path(task).exists()
 
 
 def test_it_is_smaller_than_a_megabyte() -> None:
@@ -110,7 +110,7 @@ def test_the_script_makes_the_translations_again(mt: pl.DataFrame, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def asr() -> pl.DataFrame:
-    return pl.read_parquet(get_sample_path("asr"))
+    return pl.read_parquet(get_bundled_sample_path("asr"))
 
 
 def word_error_rate(rows: pl.DataFrame) -> float:
@@ -158,7 +158,7 @@ def test_the_script_makes_the_speech_again(asr: pl.DataFrame, tmp_path: Path) ->
 
 def read_qrels() -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
-    for line in (get_sample_path("ranking") / "qrels.txt").read_text(encoding="utf-8").splitlines():
+    for line in (get_bundled_sample_path("ranking") / "qrels.txt").read_text(encoding="utf-8").splitlines():
         topic, _, document, grade = line.split()
         qrels.setdefault(topic, {})[document] = int(grade)
     return qrels
@@ -166,7 +166,7 @@ def read_qrels() -> dict[str, dict[str, int]]:
 
 def read_runs() -> dict[str, dict[str, dict[str, float]]]:
     runs: dict[str, dict[str, dict[str, float]]] = {}
-    for file in sorted((get_sample_path("ranking") / "runs").glob("*.run.gz")):
+    for file in sorted((get_bundled_sample_path("ranking") / "runs").glob("*.run.gz")):
         for line in gzip.decompress(file.read_bytes()).decode().splitlines():
             topic, _, document, _, score, tag = line.split()
             assert tag == file.name.removesuffix(".run.gz")
@@ -176,9 +176,11 @@ def read_runs() -> dict[str, dict[str, dict[str, float]]]:
 
 def test_every_ranker_answers_every_query() -> None:
     topics = pl.read_csv(
-        get_sample_path("ranking") / "topics.tsv", separator="\t", schema_overrides={"topic": pl.String}
+        get_bundled_sample_path("ranking") / "topics.tsv",
+        separator="\t",
+        schema_overrides={"topic": pl.String},
     )
-    documents = pl.read_csv(get_sample_path("ranking") / "documents.tsv", separator="\t")
+    documents = pl.read_csv(get_bundled_sample_path("ranking") / "documents.tsv", separator="\t")
     runs = read_runs()
     assert topics.height == topics["text"].n_unique() >= 60
     assert len(runs) >= 6
@@ -208,7 +210,7 @@ def test_the_script_makes_the_rankings_again(tmp_path: Path) -> None:
     rebuild("ranking", tmp_path)
     made = tmp_path / "ranking"
     names = sorted(file.relative_to(made) for file in made.rglob("*") if file.is_file())
-    kept = get_sample_path("ranking")
+    kept = get_bundled_sample_path("ranking")
     assert names == sorted(file.relative_to(kept) for file in kept.rglob("*") if file.is_file())
     for name in names:  # zlib's builds may compress differently: the content is what counts
         read = gzip.decompress if name.suffix == ".gz" else bytes
@@ -217,7 +219,7 @@ def test_the_script_makes_the_rankings_again(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def text() -> pl.DataFrame:
-    return pl.read_parquet(get_sample_path("text"))
+    return pl.read_parquet(get_bundled_sample_path("text"))
 
 
 CRITERIA = ["coherence", "consistency", "fluency", "relevance"]

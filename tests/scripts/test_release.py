@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import metassay
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_the_action_says_whether_something_changed(seeds, changed, tmp_path) -> 
     """Its script, as the runner would start it, on two runs that are the same and on two that differ."""
     yaml = pytest.importorskip("yaml")
     settings = {"contexts": ["domain"], "perturbations": "removal", "resamples": 200, "permutations": 19}
-    data = metassay.read(get_sample_path("mt"))
+    data = metassay.read(get_bundled_sample_path("mt"))
     metassay.assay(data, metrics="bleu,chrf", seed=1, out=tmp_path / "before", **settings)
     if (
         seeds[1] is None

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay, demo
 from metassay.workflows.read import read
@@ -33,7 +33,7 @@ WIDTHS = {"wide": 1400, "narrow": 390}
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shown")
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     for seed in (1, 2):
         assay(data, metrics="bleu,chrf,ter", seed=seed, out=folder / f"run-{seed}", **FAST)
     demo(task="asr", out=folder / "speech")

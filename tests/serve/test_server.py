@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from metassay.errors import InputError
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.serve import timeouts
 from metassay.serve.host_check import HostCheck
 from metassay.serve.server import RunServer
@@ -37,7 +37,7 @@ Ask = Callable[..., tuple[int, dict[str, str], str]]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
-    dataset = read(get_sample_path("mt"))
+    dataset = read(get_bundled_sample_path("mt"))
     for number, seed in ((1, 1), (2, 3)):
         assay(dataset, metrics="bleu,chrf", seed=seed, out=folder / f"run-{number}", **FAST)
     return folder

@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.engine import batches
 from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.errors import InputError
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metric, parse_metrics
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.store import metric_cache
 from metassay.store.cache_folder import verify_cache
 from metassay.store.cached_scores import CachedScores
@@ -186,7 +186,7 @@ def test_a_cache_that_cannot_be_written_stops_nobody(length, tmp_path, caplog) -
 def test_a_cache_that_can_be_none_is_refused(tmp_path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="this cannot be used as a cache"):
-        assay(read(get_sample_path("mt")), metrics="chrf", cache=tmp_path / "file" / "cache", **FAST)
+        assay(read(get_bundled_sample_path("mt")), metrics="chrf", cache=tmp_path / "file" / "cache", **FAST)
 
 
 ADD = """
@@ -218,7 +218,7 @@ def test_several_processes_add_and_read_at_once(tmp_path) -> None:
 
 def test_one_more_metric_is_all_that_is_computed_and_all_files_are_the_same(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(batches, "BATCH_ROWS", 500)
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     shared = tmp_path / "cache"
     assay(data, metrics="bleu,chrf", cache=shared, out=tmp_path / "first", **FAST)
     computed: list[str] = []
@@ -242,7 +242,9 @@ def test_one_more_metric_is_all_that_is_computed_and_all_files_are_the_same(tmp_
 def test_the_command_line_shows_prunes_and_verifies(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = ["--metrics", "chrf,bleu", "--perturbations", "removal", "--resamples", "9", "--quiet"]
-    assert run(["assay", str(get_sample_path("mt")), *options, "--cache", "shared", "--out", "run"]) == 0
+    assert (
+        run(["assay", str(get_bundled_sample_path("mt")), *options, "--cache", "shared", "--out", "run"]) == 0
+    )
     assert run(["cache", "info"]) == 2
     assert "no cache was named" in capsys.readouterr().err
     monkeypatch.setenv("METASSAY_CACHE", "shared")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.store.files import write_bytes
 from metassay.store.run_folder import RunFolder, read_manifest

@@ -16,7 +16,7 @@ import pytest
 from fsspec.implementations.arrow import ArrowFSWrapper
 
 from fake_llm_server import answer
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.engine import batches
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
@@ -264,7 +264,7 @@ def test_where_a_file_is_not_put_as_a_whole_it_gets_its_name_at_the_end(tmp_path
 S3 = """
 import os, signal, sys
 import numpy, polars
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.engine import batches
 
 batches.BATCH_ROWS = 40

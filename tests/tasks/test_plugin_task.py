@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from metassay import tasks
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 
 SOURCE_CODE = """
 from metassay import Task

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.text.porter_stemmer import stem_word
 
 STEMMER = PorterStemmer()
@@ -18,7 +18,7 @@ LETTERS += ["y", "yy", "ion", "ful", "ness", "izer", "bli", "é", "ß", "'", "*d
 
 @pytest.fixture(scope="module")
 def sample_texts():
-    return pl.read_parquet(get_sample_path("mt"))["hyp"].head(2000).to_list()
+    return pl.read_parquet(get_bundled_sample_path("mt"))["hyp"].head(2000).to_list()
 
 
 def test_published_examples():

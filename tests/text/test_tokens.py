@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.text.tokens import tokenize_like_nltk, tokenize_words
 
 TOKENIZER = NLTKWordTokenizer()
@@ -79,7 +79,7 @@ def test_tokens_of_nearly_all_sentences_of_wmt_are_those_of_nltk(
 
 @pytest.fixture(scope="module")
 def sample_texts():
-    return pl.read_parquet(get_sample_path("mt"))["hyp"].head(2000).to_list()
+    return pl.read_parquet(get_bundled_sample_path("mt"))["hyp"].head(2000).to_list()
 
 
 def test_nltk_tokens_of_real_texts(sample_texts):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from metassay.metrics.base import Metric
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -47,7 +47,7 @@ class BagOfWords(Metric):
 @pytest.fixture(scope="module")
 def result():
     metrics = [OutputLength(), BagOfWords(), "chrf"]
-    dataset = read(get_sample_path("mt"))
+    dataset = read(get_bundled_sample_path("mt"))
     return assay(dataset, metrics=metrics, perturbations="removal,insertion,swapping", **FAST).to_dict()
 
 
@@ -101,7 +101,7 @@ def _bag(text: str, item: str) -> int:
 
 
 def test_same_bytes_on_any_workers_and_row_order(tmp_path) -> None:
-    shuffled = pl.read_parquet(get_sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=3)
+    shuffled = pl.read_parquet(get_bundled_sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=3)
     shuffled.write_parquet(tmp_path / "shuffled.parquet")
     options = {
         "metrics": "bleu,chrf",
@@ -109,7 +109,7 @@ def test_same_bytes_on_any_workers_and_row_order(tmp_path) -> None:
         "perturbations": "removal,swapping",
         "seed": 1,
     }
-    assay(read(get_sample_path("mt")), out=tmp_path / "one", workers=2, **options, **FAST)
+    assay(read(get_bundled_sample_path("mt")), out=tmp_path / "one", workers=2, **options, **FAST)
     assay(read(tmp_path / "shuffled.parquet"), out=tmp_path / "two", workers=1, **options, **FAST)
     names = sorted(f.relative_to(tmp_path / "one") for f in (tmp_path / "one").rglob("*") if f.is_file())
     assert len(names) > 8
@@ -119,7 +119,7 @@ def test_same_bytes_on_any_workers_and_row_order(tmp_path) -> None:
 
 
 def test_another_seed_gives_other_pairs() -> None:
-    dataset = read(get_sample_path("mt"), systems=None)
+    dataset = read(get_bundled_sample_path("mt"), systems=None)
     one, two = (
         assay(dataset, metrics="chrf", perturbations="removal", seed=seed, **FAST).pairs.frame["worse"]
         for seed in (1, 2)

@@ -13,9 +13,9 @@ import metassay
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.assay_outcome import _describe_pair_origin
+from metassay.workflows.assay_outcome import _find_who_made_pairs
 from metassay.workflows.recommend import recommend
 
 FAST = {"resamples": 37, "permutations": 30, "minimum_items": 1}
@@ -188,7 +188,7 @@ SMALL = {"metrics": "chrf", "perturbations": "removal,insertion,swapping", "cont
 
 @pytest.fixture(scope="module")
 def texts() -> pl.DataFrame:
-    return pl.read_parquet(get_sample_path("mt")).filter(pl.col("seg_id").cast(int) % 8 == 0)
+    return pl.read_parquet(get_bundled_sample_path("mt")).filter(pl.col("seg_id").cast(int) % 8 == 0)
 
 
 def test_methods_per_output_are_as_many_as_asked_for_and_confounding_takes_all(texts) -> None:
@@ -229,8 +229,8 @@ def test_pairs_of_a_language_model_are_not_called_rules() -> None:
     frame = frame.with_columns(pl.Series("perturbation", ["removal", "llm"]))
     counts = {name: PerturbationCount(applied=1, pairs=1) for name in ("removal", "llm")}
     pairs = Pairs(frame, counts, (), {}, np.zeros(2, np.uint64))
-    assert _describe_pair_origin(PERTURBED_PAIRS, pairs) == "model"
-    assert _describe_pair_origin(PERTURBED_PAIRS, pairs.filter_pairs(np.array([True, False]))) == "rule"
+    assert _find_who_made_pairs(PERTURBED_PAIRS, pairs) == "model"
+    assert _find_who_made_pairs(PERTURBED_PAIRS, pairs.filter_pairs(np.array([True, False]))) == "rule"
 
 
 def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:

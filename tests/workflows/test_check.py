@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.perturbations.forecast import forecast_perturbation_counts
 from metassay.text.segmentation import is_word_segmenter_installed
 from metassay.workflows.assay import read_bundled_sample

@@ -9,7 +9,7 @@ import pytest
 
 import metassay
 from fake_llm_server import answer
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 
 

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from metassay.cli import run as command
+from metassay.cli import run_command_line as command
 from metassay.errors import InputError, UnknownName
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
-from metassay.workflows.credit_files import read_right_pair_counts
+from metassay.workflows.credit_files import read_correctly_ordered_pair_counts
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -23,7 +23,7 @@ FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,insertion
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    dataset = read(get_sample_path("mt"))
+    dataset = read(get_bundled_sample_path("mt"))
     assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder / "1", **FAST)
     assay(dataset, metrics="bleu,chrf,length", seed=3, out=folder / "2", **FAST)
     swapped = FAST | {"perturbations": "removal"}
@@ -101,14 +101,14 @@ def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
 @pytest.mark.parametrize("pairs", ["perturbed", "human"])
 def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
     result = assay(
-        read(get_sample_path("mt")),
+        read(get_bundled_sample_path("mt")),
         metrics="bleu,chrf",
         pairs=pairs,
         out=tmp_path / "run",
         resamples=20,
         permutations=19,
     )
-    table = read_right_pair_counts(RunFolder.open_for_reading(tmp_path / "run"))
+    table = read_correctly_ordered_pair_counts(RunFolder.open_for_reading(tmp_path / "run"))
     accuracies = {
         ("global", row["context"], row["metric"]): row["accuracy"] for row in result.to_dict()["global"]
     }
@@ -120,7 +120,7 @@ def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
 
 
 def test_other_data_and_metrics_of_one_run_are_said(runs, tmp_path, capfd) -> None:
-    dataset = read(get_sample_path("mt"))
+    dataset = read(get_bundled_sample_path("mt"))
     systems = dataset.outputs["system"].unique().sort()
     fewer = dataset.filter_rows(dataset.outputs["system"] != systems[0], reason="test")
     assay(fewer, metrics="bleu,ter", seed=1, out=tmp_path / "fewer", **FAST)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.meta.dependence import system_dependence
 

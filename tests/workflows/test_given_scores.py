@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError, UnknownName
-from metassay.sample import get_sample_path_and_options
+from metassay.sample import get_bundled_sample_path_and_options
 from metassay.workflows.assay import assay
 from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
@@ -34,7 +34,7 @@ with open(sys.argv[1]) as texts, open(sys.argv[2], "w") as scores:
 def folder(tmp_path_factory) -> Path:
     """A table, its texts to score, and official BLEU of them, computed by another process."""
     path = tmp_path_factory.mktemp("elsewhere")
-    source, _ = get_sample_path_and_options("mt")
+    source, _ = get_bundled_sample_path_and_options("mt")
     frame = pl.read_parquet(source)
     items = frame["seg_id"].unique().sort()[:40]
     frame.filter(pl.col("seg_id").is_in(items.implode())).write_parquet(path / "outputs.parquet")

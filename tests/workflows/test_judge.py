@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import kendalltau
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.data.verdict_types import PAIRWISE
 from metassay.data.verdicts import VerdictTable
 from metassay.errors import InputError

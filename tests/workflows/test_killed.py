@@ -17,7 +17,7 @@ RUNS = '''
 import json, os, random, shutil, signal, sys, time
 from pathlib import Path
 import numpy, numba, polars, scipy.stats, pyarrow.parquet
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.cli.application import build_application
 from metassay.engine import batches
 from metassay.perturbations import collection, runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.workflows.models import list_installed_models
 
 

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 import sacrebleu
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.data.clusters import assign_outputs_to_clusters
 from metassay.data.context import group_outputs_by_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.context_facts import describe_contexts
+from metassay.workflows.context_facts import summarize_outputs_by_context
 from metassay.workflows.human_pairs import _build_score_arrays, find_human_column, make_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.read import read
@@ -87,7 +87,7 @@ def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
     frame = data.outputs.with_columns(
         family=pl.col("system").replace_strict({"a": "x", "b": "x", "c": "y"}), nothing=pl.lit("same")
     )
-    found = describe_contexts(
+    found = summarize_outputs_by_context(
         Dataset("mt", frame, human=("mqm",)), [group_outputs_by_context(data, "system")]
     )
     known = found["system"]
@@ -246,7 +246,7 @@ def test_demetr_gives_the_known_accuracies(real_data) -> None:
 
 def test_a_metric_that_knows_only_system_names_is_never_recommended(tmp_path) -> None:
     """It prefers the best system. Before, it was right in all pairs of that system, and recommended."""
-    dataset = read(get_sample_path("mt"))
+    dataset = read(get_bundled_sample_path("mt"))
     # Scores are found by their text, so items with two equal outputs are left out.
     is_single = dataset.outputs.select(~pl.struct("item", "output").is_duplicated()).to_series()
     dataset = dataset.filter_rows(is_single, reason="equal outputs")

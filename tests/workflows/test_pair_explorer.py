@@ -13,7 +13,7 @@ import pytest
 
 from metassay.errors import InputError, UnknownName
 from metassay.results.pair_explorer import PAIRS_PER_PAGE, PairQuery
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.store.run_folder import RunFolder
 from metassay.workflows import pair_explorer, pair_table
 from metassay.workflows.assay import assay, demo
@@ -30,7 +30,7 @@ KEY = ["item", "system", "perturbation"]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explored")
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     contexts = ["system", "domain", "mqm:3", "domain+rater"]
     assay(data, metrics="bleu,chrf,ter", contexts=contexts, seed=1, out=folder / "one", **FAST)
     assay(data, metrics="chrf,bleu", contexts=["domain"], seed=2, out=folder / "two", **FAST)

@@ -12,12 +12,12 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.sections.assay_human_pairs import build_human_pairs_section
 from metassay.results.assay import AssayContent
-from metassay.sample import get_sample_path
-from metassay.schemas import schema
+from metassay.sample import get_bundled_sample_path
+from metassay.schemas import build_output_schema
 from metassay.workflows.assay import assay
 from metassay.workflows.human_pairs import find_human_pairs
 from metassay.workflows.read import read
@@ -29,7 +29,7 @@ METRICS = "bleu,chrf,ter"
 
 @pytest.fixture(scope="module")
 def dataset():
-    return read(get_sample_path("mt"))
+    return read(get_bundled_sample_path("mt"))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def result(folder):
 
 def test_the_sample_has_one_human_score_and_it_is_heard(dataset, result) -> None:
     assert result["people"]["human"] == dataset.human[0]
-    jsonschema.validate(result, schema("assay"))
+    jsonschema.validate(result, build_output_schema("assay"))
 
 
 def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -> None:
@@ -58,7 +58,9 @@ def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -
 
 
 def test_spa_is_that_of_rank(dataset, result) -> None:
-    ranked = metassay.rank(get_sample_path("mt"), human=dataset.human[0], metrics=METRICS, draws=10).to_dict()
+    ranked = metassay.rank(
+        get_bundled_sample_path("mt"), human=dataset.human[0], metrics=METRICS, draws=10
+    ).to_dict()
     values = {row["metric"]: row["value"] for row in ranked["results"][0]["metrics"]}
     if ranked["average"]:
         values |= {row["metric"]: row["value"] for row in ranked["average"][0]["metrics"]}
@@ -92,14 +94,14 @@ def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, resul
 def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
     """The sample says of its own scores that they are simulated; data that does not say so has no warning."""
     assert any("mqm scores are simulated" in warning for warning in result["warnings"])
-    rated = read(pl.read_parquet(get_sample_path("mt")).drop("human_kind").head(140))
+    rated = read(pl.read_parquet(get_bundled_sample_path("mt")).drop("human_kind").head(140))
     found = assay(rated, metrics="chrf", **FAST).to_dict()
     assert found["people"]["human"] == "mqm"
     assert not any("simulated" in warning for warning in found["warnings"])
 
 
 def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
-    table = pl.read_parquet(get_sample_path("mt")).head(140)
+    table = pl.read_parquet(get_bundled_sample_path("mt")).head(140)
     counted = table.with_columns(-pl.col("mqm"))
     usual = assay(read(table), metrics=METRICS, **FAST).to_dict()
     guessed = assay(read(counted), metrics=METRICS, **FAST).to_dict()

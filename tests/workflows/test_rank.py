@@ -333,10 +333,10 @@ def test_charts_of_a_ranking_have_labels_and_its_files_specs(frame: pl.DataFrame
 
 def test_metrics_of_ours_are_computed_from_the_texts(tmp_path: Path) -> None:
     """The same as scoring first and joining the scores, directions included."""
-    from metassay.sample import get_sample_path
+    from metassay.sample import get_bundled_sample_path
     from metassay.workflows.score import score
 
-    path, scores = get_sample_path("mt"), tmp_path / "scores.parquet"
+    path, scores = get_bundled_sample_path("mt"), tmp_path / "scores.parquet"
     score(path, metrics="chrf++,ter", per_segment=scores)
     joined = rank(path, join=scores, human="mqm", draws=10)
     found = rank(path, human="mqm", metrics="chrF++,ter", draws=10)
@@ -349,10 +349,10 @@ def test_metrics_of_ours_are_computed_from_the_texts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", [rank, depend])
 def test_without_metric_columns_the_default_metrics_of_assay_are_computed(verb: Callable[..., Any]) -> None:
-    from metassay.sample import get_sample_path
+    from metassay.sample import get_bundled_sample_path
     from metassay.tasks import load_tasks
 
-    table = read(get_sample_path("mt")).outputs.filter(pl.col("item").rank("dense") <= 30)
+    table = read(get_bundled_sample_path("mt")).outputs.filter(pl.col("item").rank("dense") <= 30)
     few = {"draws": 10} if verb is rank else {"draws": 10, "bootstraps": 0}
     result = verb(table, human="mqm", **few)
     rows = result.rankings[0].metrics if verb is rank else result.metrics

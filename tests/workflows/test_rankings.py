@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.cli import run as command_line
+from metassay.cli import run_command_line as command_line
 from metassay.errors import InputError
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking_pairs import compare_gains_of_reordered_lists

@@ -12,7 +12,7 @@ import pytest
 
 RUN = """
 import sys
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.engine import batches
 from metassay.perturbations import collection, runner
 

@@ -14,7 +14,7 @@ from sacrebleu import corpus_bleu, corpus_chrf, sentence_chrf
 from threadpoolctl import threadpool_limits
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.results.aggregate import AggregateContent
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from metassay import rank, score
-from metassay.cli import run as run_command
+from metassay.cli import run_command_line as run_command
 from metassay.errors import InputError
 
 WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "near", "an", "old", "bridge")

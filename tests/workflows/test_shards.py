@@ -11,9 +11,9 @@ from polars.testing import assert_frame_equal
 
 from metassay.errors import InputError
 from metassay.results.partial_run import PartialRun
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows import score_sample, shards
-from metassay.workflows.assay import assay, score_assay_parts
+from metassay.workflows.assay import assay, score_selected_assay_batches
 from metassay.workflows.read import read
 
 FEW: dict[str, Any] = {"resamples": 50, "permutations": 49, "workers": 2}
@@ -39,7 +39,7 @@ def test_shards_hold_whole_items(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With people's scores, more methods than are sampled, two languages, and scores kept in parts."""
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "one", **FEW)
     monkeypatch.setattr(shards, "SHARD_SIZE", 100)
     found = assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "many", **FEW)
@@ -54,18 +54,20 @@ def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = read(get_sample_path("text"), language="en")
+    data = read(get_bundled_sample_path("text"), language="en")
     monkeypatch.setattr(shards, "SHARD_SIZE", 60)
     settings = FEW | {
         "metrics": "rouge1,rougel",
         "perturbations": "removal,swapping",
         "out": tmp_path / "run",
     }
-    assert score_assay_parts(data, parts=[2], **settings) == PartialRun(part_numbers=(2,), part_count=4)
+    assert score_selected_assay_batches(data, parts=[2], **settings) == PartialRun(
+        part_numbers=(2,), part_count=4
+    )
     kept = {path.name.split("-")[-2] for path in (tmp_path / "run/scores").glob("*.parquet")}
     assert kept == {"00002"}
     with pytest.raises(InputError, match="numbered from 0 to 3"):
-        score_assay_parts(data, parts=[4], **settings)
+        score_selected_assay_batches(data, parts=[4], **settings)
     before = sorted((tmp_path / "run/scores").iterdir())
     assay(data, **settings)
     assert set(before) < set((tmp_path / "run/scores").iterdir())
@@ -73,7 +75,7 @@ def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.
 
 def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    data = read(get_sample_path("text"), language="en")
+    data = read(get_bundled_sample_path("text"), language="en")
     few = FEW | {"metrics": "rouge1,rougel"}
     whole = assay(data, **few)
     monkeypatch.setattr(shards, "SHARD_SIZE", 60)
@@ -110,7 +112,7 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
 
 def test_metrics_that_know_only_lengths_are_found_in_shards_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without human scores; with shards, and a sample of every other output, as without shards."""
-    outputs = pl.read_parquet(get_sample_path("text"))
+    outputs = pl.read_parquet(get_bundled_sample_path("text"))
     data = read(outputs.drop("coherence", "consistency", "fluency", "relevance"), language="en")
     assert not data.human
     settings = FEW | {"metrics": [count_words, "rouge1"], "perturbations": "removal,swapping"}

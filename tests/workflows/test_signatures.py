@@ -11,7 +11,7 @@ from sacrebleu import corpus_bleu
 
 import metassay
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -47,7 +47,7 @@ def table(tmp_path):
 
 
 def test_normalised_speech_says_so_and_untouched_speech_does_not() -> None:
-    data = read(get_sample_path("asr"), task="asr")
+    data = read(get_bundled_sample_path("asr"), task="asr")
     by_scheme = {
         scheme: _signatures(metassay.score(data, metrics="wer", normalize=scheme))["wer"]
         for scheme in (None, "english", "whisper", "none")
@@ -62,7 +62,7 @@ def test_normalised_speech_says_so_and_untouched_speech_does_not() -> None:
 
 
 def test_normalised_translations_say_so() -> None:
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     changed = metassay.score(data, metrics="bleu", normalize="english")
     plain = metassay.score(data, metrics="bleu")
     assert changed.systems[0].corpus != plain.systems[0].corpus
@@ -70,7 +70,7 @@ def test_normalised_translations_say_so() -> None:
 
 
 def test_preprocessing_is_in_the_signature_the_manifest_and_the_names_of_parts(tmp_path) -> None:
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     result = assay(data, metrics="bleu,chrf", preprocess="paper", out=tmp_path / "run", **FAST)
     assert {row["signature"].rpartition("|")[2] for row in result.to_dict()["metrics"]} == {"text:paper"}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
@@ -81,13 +81,13 @@ def test_preprocessing_is_in_the_signature_the_manifest_and_the_names_of_parts(t
 
 
 def test_both_changes_are_named() -> None:
-    data = read(get_sample_path("asr"), task="asr")
+    data = read(get_bundled_sample_path("asr"), task="asr")
     result = assay(data, metrics="wer,cer", preprocess="paper", normalize="whisper", **FAST)
     assert result.metrics[0].signature.endswith("|text:whisper+paper")
 
 
 def test_check_tells_the_signatures_that_an_assay_would_have() -> None:
-    found = metassay.check(read(get_sample_path("asr"), task="asr"), metrics="wer").to_dict()
+    found = metassay.check(read(get_bundled_sample_path("asr"), task="asr"), metrics="wer").to_dict()
     assert found["metrics"] == [
         {
             "metric": "wer",
@@ -141,7 +141,9 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
     for notes in (scored.notes, checked.to_dict()["notes"]):
         assert [note for note in notes if "Name the language with --language" in note]
     assert not [
-        n for n in metassay.score(read(get_sample_path("mt")), metrics="chrf").notes if "--language" in n
+        n
+        for n in metassay.score(read(get_bundled_sample_path("mt")), metrics="chrf").notes
+        if "--language" in n
     ]
 
 
@@ -161,7 +163,7 @@ def test_rank_repeats_notes_about_the_texts_of_computed_metrics() -> None:
 
 
 def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
-    result = assay(read(get_sample_path("mt")), metrics="length,bleu", **FAST).content
+    result = assay(read(get_bundled_sample_path("mt")), metrics="length,bleu", **FAST).content
     view = prepare_assay_report(result)
     assert sorted(row.metric for row in result.overall) == ["bleu", "length"]
     assert sorted(view.metrics) == ["bleu", "length"]
@@ -174,7 +176,7 @@ def characters(output, references):
 
 
 def test_a_function_from_python_is_a_metric_of_every_verb(tmp_path) -> None:
-    data = read(get_sample_path("mt"))
+    data = read(get_bundled_sample_path("mt"))
     scored = metassay.score(data, metrics=[characters, "bleu"])
     assert {row.metric for row in scored.systems} == {"characters", "bleu"}
     result = assay(data, metrics=characters, out=tmp_path / "run", **FAST)

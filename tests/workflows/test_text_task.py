@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from rouge_score import rouge_scorer
 
-from metassay.cli import run
-from metassay.sample import get_sample_path
+from metassay.cli import run_command_line as run
+from metassay.sample import get_bundled_sample_path
 from metassay.workflows.read import read
 
-SUMMARIES = str(get_sample_path("text"))
+SUMMARIES = str(get_bundled_sample_path("text"))
 CRITERIA = {"coherence", "consistency", "fluency", "relevance"}
 METRICS = {"bleu", "chrf", "chrf(word_order=2)", "ter", "rouge1", "rouge2", "rougel"}
 SENTENCE_EDITS = {"sentence_removal", "sentence_swapping", "sentence_repetition", "sentence_borrowing"}

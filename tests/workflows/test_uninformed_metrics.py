@@ -7,7 +7,7 @@ import pytest
 import metassay
 from metassay.data.score_cube import ScoreCube
 from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
-from metassay.sample import get_sample_path
+from metassay.sample import get_bundled_sample_path
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_missing_scores_do_not_hide_that_a_metric_knows_only_systems():
 
 
 def test_without_an_informed_metric_an_assay_names_none():
-    data = metassay.read(get_sample_path("text"), language="en")
+    data = metassay.read(get_bundled_sample_path("text"), language="en")
     result = metassay.assay(
         data, metrics="length,constant", perturbations="removal", resamples=20, permutations=19, workers=1
     )

@@ -1,9 +1,9 @@
 """The application: all commands in groups, their help pages, and `--version`.
 
-A command `NAME` is the function `run_NAME` in `metassay.cli.commands.NAME`. Its docstring is the help text.
-The same module has `EXAMPLE`, shown below the options, and may have `COMMON_OPTIONS`: if so, `--help` shows
-only these and `--help-all` shows all. Commands import workflows only when they run, so that `metassay --help`
-stays fast.
+A command `NAME` is the function `run_NAME_command` in `metassay.cli.commands.NAME`. Its docstring is the help
+text. The same module has `EXAMPLE`, shown below the options, and may have `COMMON_OPTIONS`: if so, `--help`
+shows only these and `--help-all` shows all. Commands import workflows only when they run, so that
+`metassay --help` stays fast.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def build_application(command_name: str | None = None, *, with_options: bool = T
             if command_name not in (None, name):
                 continue
             module = importlib.import_module(f"metassay.cli.commands.{name}")
-            function = getattr(module, f"run_{name}")
+            function = getattr(module, f"run_{name}_command")
             functions[name] = flatten_option_groups(function) if with_options else _take_no_options
             app.command(name, cls=_Command, help=function.__doc__)(functions[name])
             modules[name] = module

@@ -50,10 +50,10 @@ def _list_option_values(option_name: str) -> list[str]:
         # A cut-off must be a number to be a metric that can be computed: ndcg_10 instead of ndcg_k.
         complete_names = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
         return [*complete_names, "chrf++"]
-    return _list_data_columns(option_name)
+    return _list_names_in_typed_data_files(option_name)
 
 
-def _list_data_columns(option_name: str) -> list[str]:
+def _list_names_in_typed_data_files(option_name: str) -> list[str]:
     """Return the columns or systems of the data files that were typed before this option."""
     from metassay.workflows.read import read
 

@@ -96,14 +96,14 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
-        _confirm_effects_outside_run_folder(options, run)
+        _ask_whether_to_trust_run_folder(options, run)
     # Absolute, because the command runs in the folder in which the run was started.
     options["out"] = run if is_remote_path(run) else str(Path(run).absolute())
     return options
 
 
-def _confirm_effects_outside_run_folder(options: Mapping[str, Any], run: str) -> None:
-    """Ask whether a run folder may write files or run programs elsewhere; refuse without a terminal."""
+def _ask_whether_to_trust_run_folder(options: Mapping[str, Any], run: str) -> None:
+    """Ask if a run folder may execute code or send data elsewhere. Without a terminal, raise an error."""
     actions = []
     for name, action in _ACTIONS_THAT_NEED_TRUST.items():
         values = _convert_value_to_argument_texts(options.get(name, []), name, run)
@@ -120,7 +120,7 @@ def _confirm_effects_outside_run_folder(options: Mapping[str, Any], run: str) ->
     raise InputError(question, remedy="If you trust this run folder, add --trust.")
 
 
-def run_configuration(options: Mapping[str, Any], file: str) -> None:
+def run_command_named_in_file(options: Mapping[str, Any], file: str) -> None:
     """Run the command that a configuration file names, as if its options had been typed."""
     from metassay.cli.application import build_application
 

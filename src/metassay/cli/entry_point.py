@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_closed_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end jobs with SIGTERM
     gc.set_threshold(*GC_THRESHOLDS)
-    status = run(sys.argv[1:] if arguments is None else list(arguments))
+    status = run_command_line(sys.argv[1:] if arguments is None else list(arguments))
     if status == EXIT_INTERRUPTED:
         # Worker threads may be busy for minutes, and everything finished is on disk: do not wait for them.
         sys.stdout.flush()
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(status)
 
 
-def run(arguments: list[str]) -> int:
+def run_command_line(arguments: list[str]) -> int:
     """Run one command, and return its exit status."""
     import typer
 

@@ -17,7 +17,7 @@ from metassay.options import (
     OutputReadOptions,
     Settings,
     check_seed_and_worker_count,
-    declare_option,
+    declare_cli_option,
     parse_byte_size,
 )
 
@@ -49,22 +49,22 @@ class DataOptions(OutputReadOptions):
     ] = field(default_factory=list)
     reference: Annotated[
         list[str],
-        declare_option(
+        declare_cli_option(
             "Plain text: file of references, one per line. Repeatable.", "--reference", "-r", panel=DATA_PANEL
         ),
     ] = field(default_factory=list)
     hypothesis: Annotated[
         list[str],
-        declare_option(
+        declare_cli_option(
             "Plain text: files of outputs, one file per system.", "--hypothesis", "-i", panel=DATA_PANEL
         ),
     ] = field(default_factory=list)
     source: Annotated[
-        str | None, declare_option("Plain text: file of source texts, one per line.", panel=DATA_PANEL)
+        str | None, declare_cli_option("Plain text: file of source texts, one per line.", panel=DATA_PANEL)
     ] = None
 
     @property
-    def names_plain_text_files(self) -> bool:
+    def has_plain_text_files(self) -> bool:
         """Return whether the user named plain text files, one line per item, instead of tables."""
         return bool(self.reference or self.hypothesis)
 
@@ -72,7 +72,7 @@ class DataOptions(OutputReadOptions):
         """Read the outputs that the command line names, from tables or plain text files."""
         from metassay.workflows.read import read, read_parallel_files
 
-        if self.names_plain_text_files:
+        if self.has_plain_text_files:
             references, hypotheses = self._find_plain_text_files()
             dataset = read_parallel_files(
                 references, hypotheses, self.source, task=self.task, language=self.language, join=self.join
@@ -83,22 +83,22 @@ class DataOptions(OutputReadOptions):
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return _print_guessed_task(dataset)
 
-    def read_score_source(self, reading: ScoreReadOptions) -> tuple[Any, dict[str, Any]]:
+    def get_score_data_and_read_options(self, read_options: ScoreReadOptions) -> tuple[Any, dict[str, Any]]:
         """Return the data of a verb that compares scores, and the options for reading it.
 
         Plain text files are read here. A reference that is no file is the name of one in mt-metrics-eval.
         """
-        options = reading.to_dict()
+        options = read_options.to_dict()
         has_reference_files = bool(self.reference) and all(Path(name).is_file() for name in self.reference)
         if not self.hypothesis and not has_reference_files:
             return self.data, options
         return self.read_dataset(), options | {"reference": (), "join": None}
 
-    def read_pairs(self, file: str) -> Dataset:
+    def read_output_pairs(self, file: str) -> Dataset:
         """Read pairs of outputs from a table."""
         from metassay.workflows.read import read
 
-        if self.data or self.names_plain_text_files:
+        if self.data or self.has_plain_text_files:
             raise InputError("--pairs FILE and DATA exclude each other.", remedy="Leave DATA out.")
         dataset = read(file, **self.to_dict(OutputReadOptions), pairs=True)
         return _print_guessed_task(dataset)
@@ -145,15 +145,17 @@ class OutputOptions(Settings):
     """Command-line options for output files, printing, memory and the number of threads."""
 
     json: Annotated[
-        bool, declare_option("Print the result as one JSON object.", "--json", panel=OUTPUT_PANEL)
+        bool, declare_cli_option("Print the result as one JSON object.", "--json", panel=OUTPUT_PANEL)
     ] = False
     seed: Annotated[
         int,
-        declare_option("Seed of random numbers. The same seed gives the same results.", panel=OUTPUT_PANEL),
+        declare_cli_option(
+            "Seed of random numbers. The same seed gives the same results.", panel=OUTPUT_PANEL
+        ),
     ] = 0
     out: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Write the results to this run folder. An interrupted run of the same command is resumed.",
             "--out",
             "-o",
@@ -163,7 +165,7 @@ class OutputOptions(Settings):
     ] = None
     workers: Annotated[
         int | None,
-        declare_option(
+        declare_cli_option(
             "Number of threads for metrics and statistics. By default one per core. Reading"
             " and reports use one.",
             panel=OUTPUT_PANEL,
@@ -171,15 +173,17 @@ class OutputOptions(Settings):
     ] = None
     memory: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Approximate limit of memory use, such as 500MB. By default 4GB.",
             metavar="SIZE",
             panel=OUTPUT_PANEL,
         ),
     ] = None
-    quiet: Annotated[bool, declare_option("Print no progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = False
+    quiet: Annotated[bool, declare_cli_option("Print no progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = (
+        False
+    )
     verbose: Annotated[
-        bool, declare_option("Print all tables and notes.", "--verbose", "-v", panel=OUTPUT_PANEL)
+        bool, declare_cli_option("Print all tables and notes.", "--verbose", "-v", panel=OUTPUT_PANEL)
     ] = False
 
     def __post_init__(self) -> None:
@@ -198,30 +202,32 @@ class LlmOptions(Settings):
 
     llm_url: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Address of an OpenAI-compatible server. The key is read from METASSAY_LLM_KEY.", panel=LLM_PANEL
         ),
     ] = None
-    llm_model: Annotated[str | None, declare_option("Name of the model on the server.", panel=LLM_PANEL)] = (
-        None
-    )
+    llm_model: Annotated[
+        str | None, declare_cli_option("Name of the model on the server.", panel=LLM_PANEL)
+    ] = None
     llm_local: Annotated[
         str | None,
-        declare_option("Model on this machine, by name or path, instead of a server.", panel=LLM_PANEL),
+        declare_cli_option("Model on this machine, by name or path, instead of a server.", panel=LLM_PANEL),
     ] = None
-    llm_prompt: Annotated[Path | None, declare_option("File with your own prompt.", panel=LLM_PANEL)] = None
+    llm_prompt: Annotated[Path | None, declare_cli_option("File with your own prompt.", panel=LLM_PANEL)] = (
+        None
+    )
     llm_concurrency: Annotated[
-        int, declare_option("Number of simultaneous requests.", panel=LLM_PANEL, minimum=1, maximum=1000)
+        int, declare_cli_option("Number of simultaneous requests.", panel=LLM_PANEL, minimum=1, maximum=1000)
     ] = 8
     prices: Annotated[
         Path | None,
-        declare_option("JSON file with the price of a million tokens, by model.", panel=LLM_PANEL),
+        declare_cli_option("JSON file with the price of a million tokens, by model.", panel=LLM_PANEL),
     ] = None
     budget: Annotated[
-        float | None, declare_option("Stop before this run costs more. Needs --prices.", panel=LLM_PANEL)
+        float | None, declare_cli_option("Stop before this run costs more. Needs --prices.", panel=LLM_PANEL)
     ] = None
 
-    def build_settings(self) -> LlmSettings | None:
+    def build_llm_settings(self) -> LlmSettings | None:
         """Return the settings of the language model; None if the user named no model."""
         from metassay.workflows.perturb import build_llm_settings
 

@@ -1,8 +1,8 @@
 """Derives the options of the command line from dataclasses of options.
 
-A command is a function such as `run_check(data: DataOptions, output: OutputOptions)`. Typer reads single
-options from the signature of a function, so `flatten_option_groups` gives the function a signature with one
-parameter per field.
+A command is a function such as `run_check_command(data: DataOptions, output: OutputOptions)`. Typer reads
+single options from the signature of a function, so `flatten_option_groups` gives the function a signature
+with one parameter per field.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     parameters: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
-            for field_parameter in _list_field_parameters(groups[name]):
+            for field_parameter in _convert_options_to_function_parameters(groups[name]):
                 parameters[field_parameter.name] = field_parameter
         else:
             parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
@@ -132,18 +132,20 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     return call_with_groups
 
 
-def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
+def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.Parameter]:
     """Return a function parameter for each field of a dataclass of options."""
-    hints = typing.get_type_hints(group_class, include_extras=True)
-    options = get_cli_options(group_class)
+    hints = typing.get_type_hints(options_class, include_extras=True)
+    options = get_cli_options(options_class)
     parameters: list[inspect.Parameter] = []
-    for field in dataclasses.fields(group_class):
+    for field in dataclasses.fields(options_class):
         annotation = hints[field.name]
         # Fields without a plain default are lists, which have a default factory.
         default = [] if field.default is dataclasses.MISSING else field.default
         if field.name in options:
             option = options[field.name]
-            command_line_type = option.command_line_type or _simplify_type(typing.get_args(annotation)[0])
+            command_line_type = option.command_line_type or _replace_union_by_str(
+                typing.get_args(annotation)[0]
+            )
             annotation = Annotated[command_line_type, _build_typer_option(field.name, option)]
             default = _convert_default_to_typed_text(default, command_line_type)
         parameters.append(
@@ -154,7 +156,7 @@ def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
     return parameters
 
 
-def _simplify_type(python_type: Any) -> Any:
+def _replace_union_by_str(python_type: Any) -> Any:
     """Return text for a union that accepts text, such as a path or several names."""
     members = typing.get_args(python_type)
     if typing.get_origin(python_type) not in {types.UnionType, typing.Union} or str not in members:
@@ -182,16 +184,16 @@ def _convert_default_to_typed_text(default: Any, command_line_type: Any) -> Any:
     return default
 
 
-def _build_option_group(group_class: Any, parsed_values: Mapping[str, Any]) -> Any:
+def _build_option_group(options_class: Any, parsed_values: Mapping[str, Any]) -> Any:
     """Build a group of options from values that the command line parsed."""
-    options = get_cli_options(group_class)
+    options = get_cli_options(options_class)
     field_values = {}
-    for field in dataclasses.fields(group_class):
+    for field in dataclasses.fields(options_class):
         value = parsed_values[field.name]
         if field.name in options:
             value = _parse_option_value(options[field.name], value)
         field_values[field.name] = value
-    return group_class(**field_values)
+    return options_class(**field_values)
 
 
 def _parse_option_value(option: Option, value: Any) -> Any:

@@ -28,18 +28,18 @@ class PrintableResult(Protocol):
     def to_json(self) -> str:
         """Return the JSON object of the command."""
 
-    def describe_for_terminal(self) -> list[Block]:
+    def describe_result_for_terminal(self) -> list[Block]:
         """Describe the result in lines, tables and notes."""
 
 
-def print_result_blocks(blocks: Sequence[Block], *, verbose: bool = False) -> None:
+def print_lines_tables_and_notes(blocks: Sequence[Block], *, verbose: bool = False) -> None:
     """Print the lines, tables and notes that describe a result. Details are printed only with `verbose`."""
     from metassay.workflows.terminal_blocks import Details, Line, Note
 
     for block in blocks:
         if isinstance(block, Details):
             if verbose:
-                print_result_blocks(block.blocks, verbose=True)
+                print_lines_tables_and_notes(block.blocks, verbose=True)
         elif isinstance(block, Line):
             print_line(block.text, wrap=block.wrap)
         elif isinstance(block, Note):
@@ -66,7 +66,7 @@ def print_result(
     if json:
         print(result.to_json())
         return
-    print_result_blocks(result.describe_for_terminal(), verbose=verbose)
+    print_lines_tables_and_notes(result.describe_result_for_terminal(), verbose=verbose)
     if folder is not None:
         print_line(f"Report: {folder}/report.html")
 

@@ -23,7 +23,11 @@ from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.data.row_selection import select_rows
 from metassay.errors import InputError, InputLocation, UnknownName, format_path_for_user
-from metassay.options import OutputReadOptions, accept_options_as_keywords, split_comma_separated_names
+from metassay.options import (
+    OutputReadOptions,
+    replace_options_parameter_by_keywords,
+    split_comma_separated_names,
+)
 from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import TableEvidence, Task
 
@@ -41,7 +45,7 @@ class ReadOptions(OutputReadOptions):
     pairs: bool = False
 
 
-@accept_options_as_keywords(ReadOptions)
+@replace_options_parameter_by_keywords(ReadOptions)
 def read(source: Source, options: ReadOptions) -> Dataset:
     """Read the outputs of systems from files, folders or tables.
 

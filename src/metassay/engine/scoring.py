@@ -188,7 +188,7 @@ def _score_all_rows(
         started = time.perf_counter()
         scores = check_metric_scores(metric, metric.score(batch), output_rows.frame)
         seconds = time.perf_counter() - started
-        batch_scores[metric.spec] = MetricScores(scores, seconds, recorder.take_recorded_warnings())
+        batch_scores[metric.spec] = MetricScores(scores, seconds, recorder.pop_recorded_warnings())
     return batch_scores
 
 
@@ -219,7 +219,7 @@ class _DistinctRows:
         """
         if store is None or not metric.is_cacheable:
             scores = check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
-            return scores, self.recorder.take_recorded_warnings()
+            return scores, self.recorder.pop_recorded_warnings()
         stored_scores, recorded_warnings = store.load_batch_scores(metric, batch_number, self.content_hashes)
         scores = np.empty(len(stored_scores))
         # Stored scores are sorted by hash; `order` brings them back into the order of the rows.
@@ -228,7 +228,7 @@ class _DistinctRows:
         if len(missing):
             new_scores = self._score_distinct_rows(metric, missing)
             scores[missing] = new_scores
-            recorded_warnings = (*recorded_warnings, *self.recorder.take_recorded_warnings())
+            recorded_warnings = (*recorded_warnings, *self.recorder.pop_recorded_warnings())
             # Undefined scores are not stored, so that a batch without any new score need not be written
             # again.
             if not np.isnan(new_scores).all():

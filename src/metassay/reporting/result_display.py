@@ -21,7 +21,7 @@ class ResultDisplay:
         class RankResult(ResultDisplay, RankContent):
             def to_frame(self) -> pl.DataFrame: ...
             def build_page(self) -> Page: ...
-            def describe_for_terminal(self) -> list[Block]: ...
+            def describe_result_for_terminal(self) -> list[Block]: ...
 
     All results can be used alike, for example a ranking of two metrics by their agreement with human scores:
 
@@ -39,7 +39,7 @@ class ResultDisplay:
     (True, True)
     >>> result.build_page().title
     'Which metric agrees best with people?'
-    >>> result.describe_for_terminal()[0].text.partition(" (")[0]
+    >>> result.describe_result_for_terminal()[0].text.partition(" (")[0]
     'M agrees best with people'
     """
 

@@ -18,12 +18,12 @@ PATHS = {"mt": "mt.parquet", "asr": "asr.parquet", "ranking": "ranking", "text":
 DEFAULT = "mt"
 
 
-def get_sample_path(task: str) -> Path:
+def get_bundled_sample_path(task: str) -> Path:
     """Return the path of the bundled sample of a task: a folder for `ranking`, else a Parquet file.
 
     The folder holds `runs/` (one TREC run file per ranker), `qrels.txt`, `topics.tsv` and `documents.tsv`.
 
-    >>> get_sample_path("mt").name
+    >>> get_bundled_sample_path("mt").name
     'mt.parquet'
     """
     if task not in PATHS:
@@ -31,9 +31,9 @@ def get_sample_path(task: str) -> Path:
     return Path(str(files(__package__).joinpath(PATHS[task])))
 
 
-def get_sample_path_and_options(task: str) -> tuple[Path, dict[str, Any]]:
+def get_bundled_sample_path_and_options(task: str) -> tuple[Path, dict[str, Any]]:
     """Return the path of a task's sample, and the keywords of `read` that it needs."""
-    path = get_sample_path(task)
+    path = get_bundled_sample_path(task)
     if path.is_dir():
         return path / "runs", {"qrels": path / "qrels.txt", "join": path / "topics.tsv"}
     return path, {"language": "en"} if task == "text" else {}

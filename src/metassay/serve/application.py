@@ -63,7 +63,7 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
         return Response(content, media_type="application/json")
 
     async def show_watch(_: Request) -> Response:
-        page = await run_in_thread(dashboard.render_watch_page_of_runs)
+        page = await run_in_thread(dashboard.render_page_of_changes_over_runs)
         return HTMLResponse(page.encode(errors="replace"), headers={"Content-Security-Policy": REPORT_POLICY})
 
     async def show_explorer(request: Request) -> Response:

@@ -27,7 +27,7 @@ from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options_as_keywords
+from metassay.options import replace_options_parameter_by_keywords
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     describe_aggregate_result,
@@ -50,7 +50,7 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
     """
 
     build_page = build_aggregate_page
-    describe_for_terminal = describe_aggregate_result
+    describe_result_for_terminal = describe_aggregate_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per test set, system and metric."""
@@ -66,7 +66,7 @@ def _convert_system_scores_to_row(system_scores: AggregatedSystem) -> dict[str, 
     return row | {f"{name}_error": error for name, error in standard_errors.items()}
 
 
-@accept_options_as_keywords(AggregateOptions)
+@replace_options_parameter_by_keywords(AggregateOptions)
 def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
     """Compute the scores of systems in three ways, and compare how well each way agrees with human scores.
 
@@ -94,7 +94,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         data, normalize=options.normalize, keep_references=options.keep_references
     )
     metrics = _choose_metrics_with_corpus_score(data, options.metrics)
-    run = _open_aggregate_run_folder(data, metrics, options)
+    run = _create_or_resume_run_folder(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = build_score_cubes(data, scores)
@@ -192,7 +192,7 @@ def _choose_metrics_with_corpus_score(
     return tuple(metrics)
 
 
-def _open_aggregate_run_folder(
+def _create_or_resume_run_folder(
     dataset: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result

@@ -39,7 +39,7 @@ class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
         rows = [msgspec.structs.astuple(word) for word in self.alignments]
         return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
 
-    def describe_for_terminal(self, *, by_characters: bool, include_correct: bool) -> list[Block]:
+    def describe_result_for_terminal(self, *, by_characters: bool, include_correct: bool) -> list[Block]:
         """Describe the result in the lines, tables and notes that the command line prints."""
         return describe_alignments(self.systems, by_characters=by_characters, include_correct=include_correct)
 

@@ -30,7 +30,7 @@ from metassay.meta.decisions.sample_size import (
     count_items_needed_for_difference,
     count_items_needed_for_interval_width,
 )
-from metassay.options import accept_options_as_keywords
+from metassay.options import replace_options_parameter_by_keywords
 from metassay.reporting.annotate_page import (
     build_annotate_page,
     build_annotate_verdict,
@@ -60,7 +60,7 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
     """
 
     build_page = build_annotate_page
-    describe_for_terminal = describe_annotate_result
+    describe_result_for_terminal = describe_annotate_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per item to rate."""
@@ -68,7 +68,7 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
 
 
-@accept_options_as_keywords(AnnotateOptions)
+@replace_options_parameter_by_keywords(AnnotateOptions)
 def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     """Choose the items that people should rate next, so that `estimate` needs few ratings.
 
@@ -103,7 +103,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
     needed, reason = _compute_required_number_of_labelled_items(labelled_data, labelled, options)
-    run = _open_annotate_run_folder(labelled_data, options)
+    run = _create_or_resume_run_folder(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
         chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
@@ -187,7 +187,7 @@ def _compute_required_number_of_labelled_items(
     return plan.count, reason
 
 
-def _open_annotate_run_folder(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
+def _create_or_resume_run_folder(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result
     identify the run.
     """
@@ -220,21 +220,23 @@ def _read_texts_of_outputs(source: Source, options: AnnotateOptions) -> tuple[Te
     """
     table = read_score_table(source, options, references=options.reference).frame
 
-    def find_column_of_role(role: str) -> str | None:
-        """Return the column of the table that has one of the usual names of a role, such as `source`; None if
-        there is none.
+    def find_column_by_synonym(standard_name: str) -> str | None:
+        """Return the column of the table whose name is a standard name, such as `source`, or one of its
+        synonyms; None if there is none.
         """
-        return next(iter(select_columns_by_name(table.columns, list_possible_column_names(role))), None)
+        return next(
+            iter(select_columns_by_name(table.columns, list_possible_column_names(standard_name))), None
+        )
 
     references = find_reference_columns(table.columns)
     columns = {
-        "source": find_column_of_role("source"),
+        "source": find_column_by_synonym("source"),
         "reference": references[0] if references else None,
-        "output": find_column_of_role("output"),
+        "output": find_column_by_synonym("output"),
     }
     text_columns = [name for name in TEXT_COLUMNS if columns[name] is not None]
-    item = find_column_of_role("item")
-    system = find_column_of_role("system")
+    item = find_column_by_synonym("item")
+    system = find_column_by_synonym("system")
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
     prefix = [name for name in select_columns_by_name(table.columns, TEST_SET_COLUMNS) if name != item]

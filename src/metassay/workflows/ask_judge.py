@@ -95,7 +95,7 @@ def _ask_judge_about_rows(
         return _ask_for_preferences_in_both_orders(judged_rows, judge, language)
     if _do_rows_have_two_outputs(judged_rows):
         return [_score_both_outputs(judged_rows, judge, language)]
-    scores = judge.score(_build_scoring_batch(judged_rows, "output", language))
+    scores = judge.score(_convert_rows_to_metric_batch(judged_rows, "output", language))
     return [judged_rows.with_columns(pl.Series("score", scores).fill_nan(None))]
 
 
@@ -105,8 +105,8 @@ def _ask_for_preferences_in_both_orders(
     """Ask a judge twice which of two outputs is better, with the outputs in both orders. Returns one table of
     verdicts for each order.
     """
-    first = _build_scoring_batch(judged_rows, "output_1", language)
-    second = _build_scoring_batch(judged_rows, "output_2", language)
+    first = _convert_rows_to_metric_batch(judged_rows, "output_1", language)
+    second = _convert_rows_to_metric_batch(judged_rows, "output_2", language)
     in_order, swapped = judge.ask_which_output_is_better(first, second).by_order
     return [
         judged_rows.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
@@ -118,8 +118,8 @@ def _score_both_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str |
     """Let a judge score both outputs of each row separately. The output with the higher score counts as
     preferred.
     """
-    first = judge.score(_build_scoring_batch(judged_rows, "output_1", language))
-    second = judge.score(_build_scoring_batch(judged_rows, "output_2", language))
+    first = judge.score(_convert_rows_to_metric_batch(judged_rows, "output_1", language))
+    second = judge.score(_convert_rows_to_metric_batch(judged_rows, "output_2", language))
     preferences = (np.sign(first - second) + 1) / 2
     return judged_rows.with_columns(build_winner_column(preferences))
 
@@ -132,14 +132,18 @@ def build_winner_column(preferences: FloatArray) -> pl.Series:
     return pl.Series("winner", winners, dtype=pl.String)
 
 
-def _build_scoring_batch(judged_rows: pl.DataFrame, role: str, language: str | None) -> Batch:
+def _convert_rows_to_metric_batch(
+    judged_rows: pl.DataFrame, output_column: str, language: str | None
+) -> Batch:
     """Convert the outputs in a column to the form that metrics score, with sources and references if the
     table has them.
+
+    `output_column` is `output`, `output_1` or `output_2`; the table may use a synonym.
     """
-    names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
+    names = TEXT_COLUMNS["output"] if output_column == "output" else VERDICT_COLUMNS[output_column]
     column = _find_first_column(judged_rows, names)
     if column is None:
-        raise build_missing_column_error(role, names, judged_rows.columns, "")
+        raise build_missing_column_error(output_column, names, judged_rows.columns, "")
     fields: dict[str, Sequence[Any]] = {
         "output": cells.check_text_column(judged_rows[column], "").fill_null("").to_list()
     }

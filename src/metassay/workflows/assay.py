@@ -7,16 +7,16 @@ from pathlib import Path
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.options import Progress, accept_options_as_keywords
+from metassay.options import Progress, replace_options_parameter_by_keywords
 from metassay.results.partial_run import PartialRun
-from metassay.sample import DEFAULT, get_sample_path_and_options
-from metassay.workflows.assay_outcome import attach_precomputed_scores, score_pairs_and_compare_metrics
+from metassay.sample import DEFAULT, get_bundled_sample_path_and_options
+from metassay.workflows.assay_outcome import attach_precomputed_scores, score_pairs_and_compute_accuracies
 from metassay.workflows.assay_pairs import (
     is_dataset_too_large_for_one_shard,
-    make_assay_pairs,
-    make_pairs_of_each_shard,
+    make_output_pairs,
+    make_output_pairs_shard_by_shard,
 )
-from metassay.workflows.assay_preparation import prepare_assay
+from metassay.workflows.assay_preparation import read_data_and_prepare_run
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.assay_run_files import write_assay_run
 from metassay.workflows.options import AssayOptions, AssayPartsOptions
@@ -24,10 +24,10 @@ from metassay.workflows.pair_scoring import score_selected_pair_batches
 from metassay.workflows.read import Source, read
 from metassay.workflows.shards import ShardScorer
 
-__all__ = ["PartialRun", "assay", "demo", "read_bundled_sample", "score_assay_parts"]
+__all__ = ["PartialRun", "assay", "demo", "read_bundled_sample", "score_selected_assay_batches"]
 
 
-@accept_options_as_keywords(AssayOptions)
+@replace_options_parameter_by_keywords(AssayOptions)
 def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResult:
     """Measure how often each metric gives an output a higher score than a version of it that was made worse.
 
@@ -62,10 +62,10 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     >>> [row.metric for row in result.content.overall]
     ['rouge1', 'rougel']
     """
-    prepared = prepare_assay(dataset, options)
+    prepared = read_data_and_prepare_run(dataset, options)
     if prepared.is_finished():
-        return AssayResult(prepared, partial(score_pairs_and_compare_metrics, prepared), is_stored=True)
-    outcome = score_pairs_and_compare_metrics(prepared)
+        return AssayResult(prepared, partial(score_pairs_and_compute_accuracies, prepared), is_stored=True)
+    outcome = score_pairs_and_compute_accuracies(prepared)
     result = AssayResult(prepared, lambda: outcome)
     if prepared.run is not None:
         write_assay_run(prepared.run, result, prepared.environment)
@@ -73,24 +73,24 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     return result
 
 
-@accept_options_as_keywords(AssayPartsOptions)
-def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
+@replace_options_parameter_by_keywords(AssayPartsOptions)
+def score_selected_assay_batches(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
     """Score and store only some parts of an assay, so that several processes can share the work.
 
     All processes use the same options and the same run folder. `parts` are the numbers of the parts that this
     process scores, counted from 0. When all parts are scored, `assay` with the same options finishes the run.
     """
-    prepared = prepare_assay(dataset, options)
+    prepared = read_data_and_prepare_run(dataset, options)
     data = prepared.dataset
     plan = prepared.plan
     execution = prepared.execution
     if prepared.run is None or data.task_definition.is_ranking:
         raise InputError("parts can be scored only for texts and only in a run folder.", remedy="Pass --out.")
     if is_dataset_too_large_for_one_shard(data, plan, execution):
-        pairs_by_shard = make_pairs_of_each_shard(data, plan, execution, prepared.clusters)
+        pairs_by_shard = make_output_pairs_shard_by_shard(data, plan, execution, prepared.clusters)
         result = ShardScorer(prepared, None).score_selected_batches_of_shards(pairs_by_shard, options.parts)
     else:
-        pairs = make_assay_pairs(data, plan, execution)
+        pairs = make_output_pairs(data, plan, execution)
         selected = score_selected_pair_batches(
             data,
             pairs,
@@ -127,5 +127,5 @@ def demo(
 
 def read_bundled_sample(task: str) -> Dataset:
     """Read the sample data that comes with metassay for a task, such as `mt`."""
-    source, keywords = get_sample_path_and_options(task)
+    source, keywords = get_bundled_sample_path_and_options(task)
     return read(source, task=task, **keywords)

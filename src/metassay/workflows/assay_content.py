@@ -57,7 +57,7 @@ _HUMAN_KIND = "human_kind"
 _SIMULATED = "simulated"
 
 
-def compute_assay_statistics(
+def compute_statistics_of_scored_pairs(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, workers: int
 ) -> AssayContent:
     """Compute everything that the result of an assay contains from the scored pairs."""
@@ -67,8 +67,12 @@ def compute_assay_statistics(
     edits = _measure_edit_distances_of_pairs(assay_outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
     difficulty = _measure_accuracy_by_number_of_edits(dataset, assay_plan, edits, sampled_outcomes, workers)
-    corrected = _correct_accuracies_for_wrong_pairs(dataset, assay_plan, assay_outcome, sampled_outcomes)
-    statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
+    corrected = _correct_accuracies_for_mislabelled_pairs(
+        dataset, assay_plan, assay_outcome, sampled_outcomes
+    )
+    statistics = _add_accuracies_corrected_for_label_errors(
+        build_context_statistics(assay_outcome.analysis), corrected
+    )
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
         *list_warnings_about_few_or_small_contexts(assay_outcome.analysis),
@@ -170,8 +174,8 @@ def _measure_accuracy_by_number_of_edits(
     )
 
 
-def _correct_accuracies_for_wrong_pairs(
-    dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, sampled_outcomes: PairOutcomes
+def _correct_accuracies_for_mislabelled_pairs(
+    dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
     """Correct the accuracy of each metric for pairs in which the perturbed output is not worse. Returns None
     if the share of such pairs is unknown.
@@ -186,7 +190,7 @@ def _correct_accuracies_for_wrong_pairs(
     readings = []
     for code in np.flatnonzero(has_pairs):
         perturbation = sampled_outcomes.perturbation_names[code // len(languages)]
-        error = outcome.label_errors.get((perturbation, languages[code % len(languages)]))
+        error = assay_outcome.label_errors.get((perturbation, languages[code % len(languages)]))
         if error is None:
             return None
         readings.append(LabelReading(error.pairs_read, error.not_worse - error.better, error.better))
@@ -196,23 +200,23 @@ def _correct_accuracies_for_wrong_pairs(
         sampled_outcomes,
         strata,
         readings,
-        ties=plan.settings.ties,
-        resamples=plan.settings.resamples,
-        seed=plan.seed,
+        ties=assay_plan.settings.ties,
+        resamples=assay_plan.settings.resamples,
+        seed=assay_plan.seed,
     )
 
 
-def _insert_corrected_accuracies(
-    statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
+def _add_accuracies_corrected_for_label_errors(
+    context_statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
-    """Add the accuracies that were corrected for wrong pairs to the accuracies over all outputs."""
+    """Add accuracies that were corrected for pairs with a wrong label to the accuracies over all outputs."""
     if corrected_accuracies is None:
-        return statistics
+        return context_statistics
     rows = [
         msgspec.structs.replace(row, **msgspec.structs.asdict(correction))
-        for row, correction in zip(statistics.overall, corrected_accuracies)
+        for row, correction in zip(context_statistics.overall, corrected_accuracies)
     ]
-    return msgspec.structs.replace(statistics, overall=rows)
+    return msgspec.structs.replace(context_statistics, overall=rows)
 
 
 def _warn_if_human_scores_are_simulated(dataset: Dataset, assay_plan: AssayPlan) -> list[str]:

@@ -20,11 +20,11 @@ from metassay.results.assay import LabelErrorRate
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.assay_pairs import (
     is_dataset_too_large_for_one_shard,
-    make_assay_pairs,
-    make_pairs_of_each_shard,
+    make_output_pairs,
+    make_output_pairs_shard_by_shard,
 )
 from metassay.workflows.assay_preparation import PreparedAssay
-from metassay.workflows.context_facts import describe_contexts
+from metassay.workflows.context_facts import summarize_outputs_by_context
 from metassay.workflows.human_pairs import score_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.pair_scoring import (
@@ -75,15 +75,15 @@ class AssayOutcome:
         return rates
 
 
-def score_pairs_and_compare_metrics(prepared_assay: PreparedAssay) -> AssayOutcome:
-    """Make pairs of outputs, score both outputs of each pair with every metric, and compare the metrics in
-    every context.
+def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOutcome:
+    """Make pairs of outputs, score both outputs of each pair with every metric, and compute how often each
+    metric orders the pairs correctly, in every context.
     """
     dataset = prepared_assay.dataset
     plan = prepared_assay.plan
     execution = prepared_assay.execution
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
-    sample, scored, metrics, score_sample = make_and_score_pairs(prepared_assay, weights)
+    sample, scored, metrics, score_sample = make_and_score_output_pairs(prepared_assay, weights)
     uninformed = {} if score_sample is None else score_sample.find_metrics_that_ignore_output_text(metrics)
     notes = [explain_why_metric_ignores_quality(metric, source) for metric, source in uninformed.items()]
     scored = replace(scored, notes=(*scored.notes, *notes))
@@ -114,10 +114,10 @@ def score_pairs_and_compare_metrics(prepared_assay: PreparedAssay) -> AssayOutco
             for metric in plan.metrics
             if metric.spec in uninformed or isinstance(metric, tuple(SENTINELS))
         ],
-        context_properties=describe_contexts(dataset, plan.contexts),
+        context_properties=summarize_outputs_by_context(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
-        pairs_from=_describe_pair_origin(plan.settings.pairs, sample),
+        pairs_from=_find_who_made_pairs(plan.settings.pairs, sample),
         human_pairs=human_pairs,
     )
     execution.report_progress("judging", 1, 1)
@@ -128,7 +128,7 @@ def score_pairs_and_compare_metrics(prepared_assay: PreparedAssay) -> AssayOutco
     return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
 
 
-def make_and_score_pairs(
+def make_and_score_output_pairs(
     prepared_assay: PreparedAssay, output_weights: FloatArray | None
 ) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...], ScoreSample | None]:
     """Make all pairs of outputs of an assay, and score both outputs of each pair with every metric.
@@ -143,11 +143,11 @@ def make_and_score_pairs(
     score_sample: ScoreSample | None = None
     if is_dataset_too_large_for_one_shard(dataset, plan, execution):
         scorer = ShardScorer(prepared_assay, output_weights)
-        pairs_by_shard = make_pairs_of_each_shard(dataset, plan, execution, prepared_assay.clusters)
+        pairs_by_shard = make_output_pairs_shard_by_shard(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
             sample, scored, score_sample = scorer.score_all_pairs(pairs_by_shard, plan.settings.per_output)
     else:
-        pairs = make_assay_pairs(dataset, plan, execution)
+        pairs = make_output_pairs(dataset, plan, execution)
         sample = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
             sample = pairs.sample_pairs(plan.settings.per_output)
@@ -184,7 +184,7 @@ def attach_precomputed_scores(
     )
 
 
-def _describe_pair_origin(pairs_option: object, sampled_pairs: Pairs) -> str:
+def _find_who_made_pairs(pairs_option: object, sampled_pairs: Pairs) -> str:
     """Say in one word where pairs come from: `rule`, `model` or `people`, and nothing for pairs that the user
     made.
     """

@@ -21,7 +21,7 @@ from metassay.workflows.ranking_validity import check_if_rankings_became_worse
 from metassay.workflows.shards import divide_items_into_shards
 
 
-def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> Pairs:
+def make_output_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> Pairs:
     """Make the pairs of outputs that metrics have to order: from the table of the user, from human scores, or
     by perturbing outputs.
     """
@@ -75,7 +75,7 @@ def is_dataset_too_large_for_one_shard(
     return not any("rivals" in perturbation.needed_fields for perturbation in perturbations)
 
 
-def make_pairs_of_each_shard(
+def make_output_pairs_shard_by_shard(
     dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions, clusters: Clusters
 ) -> Iterator[tuple[slice, Pairs]]:
     """Yield the perturbed pairs of one slice (shard) of the data set after the other, with every perturbation

@@ -99,11 +99,11 @@ class PreparedAssay:
         return self.dataset.outputs[column].is_not_null().arg_true().to_numpy()
 
 
-def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
+def read_data_and_prepare_run(data_source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
     """Read the data of an assay, choose its settings, and open its run folder and caches."""
-    dataset, options = read_assay_data(source, options)
-    dataset, directions = prepare_assay_data(dataset, options)
-    dataset, plan = choose_assay_settings(dataset, options, directions)
+    dataset, options = read_outputs_or_pairs(data_source, options)
+    dataset, score_directions = prepare_assay_data(dataset, options)
+    dataset, plan = choose_settings_from_options_and_data(dataset, options, score_directions)
     # Hashing takes time, and only a run folder stores it.
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
@@ -125,18 +125,20 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     )
 
 
-def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
+def read_outputs_or_pairs(
+    data_source: Dataset | Source | None, options: AssayOptions
+) -> tuple[Dataset, AssayOptions]:
     """Read a data set of outputs for an assay, or a table in which each row is a pair of outputs."""
     if are_pairs_read_from_table(options.pairs):
-        if source is not None:
+        if data_source is not None:
             raise InputError(
                 "a file of pairs cannot be combined with other data.", remedy="Leave one of the two out."
             )
         dataset = read(options.pairs, pairs=True)
-    elif source is None:
+    elif data_source is None:
         raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
     else:
-        dataset = read(source)
+        dataset = read(data_source)
     if not dataset.rows_are_pairs:
         return dataset, options
     if options.perturbations is not None or options.preprocess != "none":
@@ -164,11 +166,11 @@ def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset
     return dataset, directions
 
 
-def choose_assay_settings(
-    dataset: Dataset, options: AssayOptions, directions: RequestedDirections
+def choose_settings_from_options_and_data(
+    dataset: Dataset, options: AssayOptions, score_directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
-    """Choose the settings of an assay from its options and its data. Returns also notes on what was
-    chosen.
+    """Choose the settings of an assay from its options and its data. Returns also the data set, with notes on
+    what was chosen.
     """
     contexts = group_outputs_by_all_contexts(dataset, options.contexts)
     normalize = choose_text_normalisation(dataset, options.normalize)
@@ -197,7 +199,7 @@ def choose_assay_settings(
     plan = AssayPlan(
         options,
         valid_pairs=valid_pairs,
-        metrics=_choose_metrics(dataset, options, normalize, directions),
+        metrics=_list_computed_and_precomputed_metrics(dataset, options, normalize, score_directions),
         contexts=contexts,
         perturbations=perturbations,
         normalize=normalize,
@@ -210,8 +212,8 @@ def choose_assay_settings(
     return dataset, plan
 
 
-def _choose_metrics(
-    dataset: Dataset, options: AssayOptions, normalize: str, directions: RequestedDirections
+def _list_computed_and_precomputed_metrics(
+    dataset: Dataset, options: AssayOptions, text_normalisation: str, score_directions: RequestedDirections
 ) -> tuple[Metric, ...]:
     """Return the metrics to compute, followed by the metrics whose scores are read from files."""
     precomputed = read_precomputed_scores(options.scores)
@@ -224,9 +226,9 @@ def _choose_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = set_score_directions_of_metrics((*computed, *precomputed), directions)
+    metrics = set_score_directions_of_metrics((*computed, *precomputed), score_directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
-    return choose_metrics(dataset, metrics, normalize, preprocess)
+    return choose_metrics(dataset, metrics, text_normalisation, preprocess)
 
 
 def _choose_execution_options(

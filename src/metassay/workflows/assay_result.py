@@ -24,7 +24,7 @@ from metassay.reporting.terminal.blocks import Block
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.versions import collect_versions
-from metassay.workflows.assay_content import compute_assay_statistics
+from metassay.workflows.assay_content import compute_statistics_of_scored_pairs
 from metassay.workflows.assay_outcome import AssayOutcome
 from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
@@ -42,7 +42,7 @@ class AssayResult(Result):
 
     >>> import metassay
     >>> result = metassay.demo(task="text", out=None)
-    >>> set(result.measure_costs()) == set(result.build_manifest()["metrics"])
+    >>> set(result.measure_seconds_per_1000_outputs()) == set(result.build_manifest()["metrics"])
     True
     >>> len(result.collect_wrong_pairs().pairs) > 0
     True
@@ -53,7 +53,7 @@ class AssayResult(Result):
     is_stored: bool = False
 
     @cached_property
-    def _compute_outcome_once(self) -> AssayOutcome:
+    def _pair_scores_and_analysis(self) -> AssayOutcome:
         return self.compute()
 
     @cached_property
@@ -61,8 +61,8 @@ class AssayResult(Result):
         """The numbers and sentences of the result, as typed objects."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
-        return compute_assay_statistics(
-            self.dataset, self.plan, self._compute_outcome_once, self.prepared.execution.workers
+        return compute_statistics_of_scored_pairs(
+            self.dataset, self.plan, self._pair_scores_and_analysis, self.prepared.execution.workers
         )
 
     @property
@@ -83,12 +83,12 @@ class AssayResult(Result):
     @property
     def pairs(self) -> Pairs:
         """The pairs of outputs on which the results are based."""
-        return self._compute_outcome_once.pairs
+        return self._pair_scores_and_analysis.pairs
 
     @property
     def scored(self) -> ScoredPairs:
         """All pairs of outputs with the scores of both outputs by every metric."""
-        return self._compute_outcome_once.scored
+        return self._pair_scores_and_analysis.scored
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -108,7 +108,7 @@ class AssayResult(Result):
             return self.prepared.run.read_result(EXAMPLES, WrongPairs)
         return collect_wrong_pairs(self.dataset, self.metrics, self.scored, self.plan.contexts)
 
-    def measure_costs(self) -> dict[str, float]:
+    def measure_seconds_per_1000_outputs(self) -> dict[str, float]:
         """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with
         one thread.
         """
@@ -151,6 +151,6 @@ class AssayResult(Result):
         }
         return manifest
 
-    def describe_for_terminal(self) -> list[Block]:
+    def describe_result_for_terminal(self) -> list[Block]:
         """Describe the result in the lines, tables and notes that the command line prints."""
         return describe_assay_result(self.content)

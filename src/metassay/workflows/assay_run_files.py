@@ -19,7 +19,7 @@ from metassay.store.metric_cache import hash_code_versions_and_metrics
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
-from metassay.workflows.credit_files import CREDITS_FILE, count_right_pairs_by_cluster
+from metassay.workflows.credit_files import CREDITS_FILE, count_correctly_ordered_pairs_by_cluster
 from metassay.workflows.outcome_tables import build_outcome_table, build_pair_search_table
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
@@ -41,7 +41,7 @@ def is_run_finished(
             return False
     return run_folder.has_finished_results(
         hash_code_versions_and_metrics(
-            environment, plan.metrics, _list_inputs_besides_settings_and_data(run_folder, dataset, plan)
+            environment, plan.metrics, _list_values_that_change_results(run_folder, dataset, plan)
         )
     )
 
@@ -64,7 +64,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         EXAMPLES: wrong_pairs.to_dict(),
         "results/local_accuracy.parquet": assay_result.to_frame(),
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
-        CREDITS_FILE: count_right_pairs_by_cluster(
+        CREDITS_FILE: count_correctly_ordered_pairs_by_cluster(
             assay_result.dataset,
             assay_result.scored,
             assay_result.plan.contexts,
@@ -78,12 +78,10 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
     files[TIMINGS] = {
         "seconds": assay_result.scored.seconds,
-        "seconds_per_1000_outputs": assay_result.measure_costs(),
+        "seconds_per_1000_outputs": assay_result.measure_seconds_per_1000_outputs(),
     }
     files[REPORT] = render_page(page)
-    further_inputs = _list_inputs_besides_settings_and_data(
-        run_folder, assay_result.dataset, assay_result.plan
-    )
+    further_inputs = _list_values_that_change_results(run_folder, assay_result.dataset, assay_result.plan)
     run_folder.write_result_files(
         files,
         **manifest,
@@ -98,8 +96,8 @@ def select_manifest_entries_for_report(manifest: Mapping[str, Any]) -> dict[str,
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
-def _list_inputs_besides_settings_and_data(
-    run_folder: RunFolder, dataset: Dataset, plan: AssayPlan
+def _list_values_that_change_results(
+    run_folder: RunFolder, dataset: Dataset, assay_plan: AssayPlan
 ) -> list[Any]:
     """List everything besides settings and data that changes the result, such as code of the user.
 
@@ -107,11 +105,11 @@ def _list_inputs_besides_settings_and_data(
     """
     perturbations = [
         part if isinstance(part, str) else build_cache_key_of_perturbation(part)
-        for part in plan.perturbations or ()
+        for part in assay_plan.perturbations or ()
     ]
     contexts = [
         (context.name, context.values, context.notes, hash_bytes(context.codes.tobytes()))
-        for context in plan.contexts
+        for context in assay_plan.contexts
     ]
     reading = [dict(dataset.left_out), dataset.reference_systems, dataset.notes, dataset.rows_are_pairs]
     custom_task: list[str] = []

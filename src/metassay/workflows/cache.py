@@ -18,7 +18,7 @@ ACTIONS = ("info", "prune", "verify")
 class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
     """Result of `cache`: how large the cache of scores is, and which metrics it has scores of."""
 
-    describe_for_terminal = describe_score_cache
+    describe_result_for_terminal = describe_score_cache
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric and signature."""
@@ -52,12 +52,12 @@ def manage_cache(
     )
 
 
-def _find_local_cache_folder(folder: str | Path | None) -> Path:
+def _find_local_cache_folder(requested_folder: str | Path | None) -> Path:
     """Return the folder of the cache. A missing or a remote cache raises an error."""
     from metassay.store.cache_folder import CACHE_VARIABLE, choose_cache_folder
     from metassay.store.remote import is_copy_of_remote_path
 
-    cache_folder = choose_cache_folder(folder)
+    cache_folder = choose_cache_folder(requested_folder)
     if cache_folder is None:
         raise InputError(
             "no cache was named.", remedy=f"Name its folder with --cache, or in {CACHE_VARIABLE}."

@@ -30,7 +30,11 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_needed_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
-from metassay.options import OutputReadOptions, accept_options_as_keywords, split_comma_separated_names
+from metassay.options import (
+    OutputReadOptions,
+    replace_options_parameter_by_keywords,
+    split_comma_separated_names,
+)
 from metassay.perturbations.forecast import forecast_perturbation_counts
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
@@ -68,7 +72,7 @@ _SIGNIFICANT_T = 2.0
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
     """Result of `check`: what a data set contains, and how long an assay of it would take."""
 
-    describe_for_terminal = describe_check_result
+    describe_result_for_terminal = describe_check_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of the systems and their numbers of outputs, or of the judges and their numbers of
@@ -79,7 +83,7 @@ class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
         return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
 
 
-@accept_options_as_keywords(CheckOptions)
+@replace_options_parameter_by_keywords(CheckOptions)
 def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     """Check what a data set contains, and estimate how long an assay of it would take.
 
@@ -116,16 +120,14 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     }
     if kind == SCORES:
         content, hashes = check_score_table(dataset, options)
-        return _add_answerable_questions_and_write_result(content, chosen, hashes, options)
+        return _build_and_write_check_result(content, chosen, hashes, options)
     if kind == VERDICTS:
         content, verdicts = check_verdict_table(dataset, options)
-        return _add_answerable_questions_and_write_result(
-            content, chosen, {"table": hash_verdict_rows(verdicts)}, options
-        )
+        return _build_and_write_check_result(content, chosen, {"table": hash_verdict_rows(verdicts)}, options)
     if kind == PAIRS:
         data = read(dataset, **reading, pairs=True)
     content, configuration = _describe_outputs_of_dataset(data, options)
-    return _add_answerable_questions_and_write_result(content, configuration, data.content_hash, options)
+    return _build_and_write_check_result(content, configuration, data.content_hash, options)
 
 
 def _reject_options_for_reading_files(reading_options: Mapping[str, Any]) -> None:
@@ -139,7 +141,7 @@ def _reject_options_for_reading_files(reading_options: Mapping[str, Any]) -> Non
         )
 
 
-def _add_answerable_questions_and_write_result(
+def _build_and_write_check_result(
     content: CheckContent,
     configuration: Mapping[str, Any],
     input_hash: str | Mapping[str, str],

@@ -50,12 +50,12 @@ def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
     """Find out what the rows of a table are that has no outputs: metric scores, verdicts or pairs. Returns
     None if that is not clear.
     """
-    tables = _read_tables_again(source, options)
+    tables = _read_tables_to_guess_kind(source, options)
     chosen = options.columns or {}
     columns = [name for table in tables for name in table.frame.columns]
     if not tables or any(name not in columns for name in chosen.values()):
         return None
-    if _has_pair_columns(columns, chosen):
+    if _has_output_and_worse_columns(columns, chosen):
         return PAIRS
     # `judge` does not select systems, because a verdict may be about two.
     selects_systems = bool(options.systems or options.exclude_systems)
@@ -66,9 +66,9 @@ def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
     return None
 
 
-def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
-    """Read the tables of a source a second time. The list is empty if it has no tables, or is a pipe that can
-    be read only once.
+def _read_tables_to_guess_kind(source: Source, options: CheckOptions) -> list[RawTable]:
+    """Read the tables of a source, to find out what their rows are. The list is empty if it has no tables, or
+    is a pipe that can be read only once.
     """
     paths = [source] if isinstance(source, str) else source
     if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
@@ -79,7 +79,7 @@ def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
         return []
 
 
-def _has_pair_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_output_and_worse_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row an output and a worse one."""
     has_outputs = "output" in chosen_columns or select_columns_by_name(
         column_names, list_possible_column_names("output")
@@ -96,22 +96,25 @@ def _has_verdict_columns(column_names: Sequence[str], chosen_columns: Mapping[st
     A column `score` alone could be a human score or a metric, so that a column of judges is needed with it.
     """
 
-    def has_column_of_role(role: str) -> bool:
-        """Return whether the user chose a column for a role, such as `winner`, or a column has one of its
-        usual names.
+    def has_column_or_synonym(standard_name: str) -> bool:
+        """Return whether the user chose a column for a standard name, such as `winner`, or a column has this
+        name or one of its synonyms.
         """
-        return role in chosen_columns or bool(select_columns_by_name(column_names, VERDICT_COLUMNS[role]))
+        synonyms = VERDICT_COLUMNS[standard_name]
+        return standard_name in chosen_columns or bool(select_columns_by_name(column_names, synonyms))
 
-    if not has_column_of_role("item"):
+    if not has_column_or_synonym("item"):
         return False
-    has_verdicts = has_column_of_role("winner") or has_column_of_role("score")
-    has_two_systems = has_column_of_role("system_1") and has_column_of_role("system_2")
-    has_two_outputs = has_column_of_role("output_1") and has_column_of_role("output_2")
-    if has_column_of_role("judge") and has_verdicts:
+    has_verdicts = has_column_or_synonym("winner") or has_column_or_synonym("score")
+    has_two_systems = has_column_or_synonym("system_1") and has_column_or_synonym("system_2")
+    has_two_outputs = has_column_or_synonym("output_1") and has_column_or_synonym("output_2")
+    if has_column_or_synonym("judge") and has_verdicts:
         return True
-    if has_column_of_role("winner") and (has_two_systems or has_two_outputs or has_column_of_role("better")):
+    if has_column_or_synonym("winner") and (
+        has_two_systems or has_two_outputs or has_column_or_synonym("better")
+    ):
         return True
-    return has_two_outputs and has_column_of_role("better")
+    return has_two_outputs and has_column_or_synonym("better")
 
 
 def _has_metric_score_columns(frame: pl.DataFrame, options: CheckOptions) -> bool:
@@ -153,10 +156,10 @@ def check_score_table(source: Source, options: CheckOptions) -> tuple[CheckConte
         items=sum(len(cube.items) for cube in scores.cubes),
         outputs=summary.outputs,
         systems=[SystemCount(system.system, system.outputs) for system in summary.systems],
-        languages=_count_outputs_if_one_language(summary),
+        languages=_count_outputs_by_language(summary),
         references={},
         human=dict(rated_outputs),
-        contexts=_count_distinct_values(scores.cubes),
+        contexts=_count_distinct_metadata_values(scores.cubes),
         metric_columns=metrics,
         rated_items=dict(rated_items),
         test_sets=test_sets if len(test_sets) > 1 else [],
@@ -191,7 +194,7 @@ def _count_items_of_test_sets(score_cubes: Sequence[ScoreCube]) -> list[CheckedT
     return test_sets
 
 
-def _count_outputs_if_one_language(summary: DataSummary) -> dict[str, int]:
+def _count_outputs_by_language(summary: DataSummary) -> dict[str, int]:
     """Count the outputs of the only language in the data. If there are several, the result is empty, since
     scores do not say which they belong to.
     """
@@ -199,7 +202,7 @@ def _count_outputs_if_one_language(summary: DataSummary) -> dict[str, int]:
     return dict.fromkeys(languages, summary.outputs) if len(languages) == 1 else {}
 
 
-def _count_distinct_values(score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
+def _count_distinct_metadata_values(score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
     """Count the distinct systems, and the distinct values of each column of metadata."""
     values: dict[str, set[str | None]] = {
         "system": {system for cube in score_cubes for system in cube.systems}
@@ -242,7 +245,7 @@ def check_verdict_table(source: Source, options: CheckOptions) -> tuple[CheckCon
         has_families=len(families) > 1 and not families.isdisjoint(arrays.family_by_judge.values()),
     )
     notes = [*table.notes, *parsed.notes]
-    return _describe_verdict_table(parsed, table.frame, verdicts, notes), table.frame
+    return _describe_table_of_judge_verdicts(parsed, table.frame, verdicts, notes), table.frame
 
 
 def _describe_unjudged_pairs(
@@ -263,28 +266,33 @@ def _describe_unjudged_pairs(
         has_both_orders=False,
         has_families=False,
     )
-    return _describe_verdict_table(parsed, table.frame, verdicts, table.notes)
+    return _describe_table_of_judge_verdicts(parsed, table.frame, verdicts, table.notes)
 
 
-def _describe_verdict_table(
-    table: VerdictTable, frame: pl.DataFrame, verdicts: CheckedVerdicts, notes: Sequence[str]
+def _describe_table_of_judge_verdicts(
+    parsed_verdicts: VerdictTable,
+    input_table: pl.DataFrame,
+    verdict_counts: CheckedVerdicts,
+    notes: Sequence[str],
 ) -> CheckContent:
     """Build the description of a table of verdicts."""
-    data = summarize_verdicts(table, frame)
-    labelled = {} if verdicts.human is None else {verdicts.human: verdicts.labelled}
+    data = summarize_verdicts(parsed_verdicts, input_table)
+    labelled = {} if verdict_counts.human is None else {verdict_counts.human: verdict_counts.labelled}
     return CheckContent(
         kind=VERDICTS,
         task=None,
         task_guess=None,
         items=data.items,
         outputs=data.outputs,
-        systems=[SystemCount(system, outputs) for system, outputs in _count_verdicts_by_system(table)],
+        systems=[
+            SystemCount(system, outputs) for system, outputs in _count_verdicts_by_system(parsed_verdicts)
+        ],
         languages={},
         references={},
         human=labelled,
-        contexts={name: frame[name].n_unique() for name in table.metadata},
-        verdicts=verdicts,
-        missing={name: count for name in frame.columns if (count := frame[name].null_count())},
+        contexts={name: input_table[name].n_unique() for name in parsed_verdicts.metadata},
+        verdicts=verdict_counts,
+        missing={name: count for name in input_table.columns if (count := input_table[name].null_count())},
         empty_outputs=0,
         reference_systems=[],
         left_out={},

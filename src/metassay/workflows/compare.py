@@ -20,7 +20,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.credit_files import read_right_pair_counts
+from metassay.workflows.credit_files import read_correctly_ordered_pair_counts
 from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable_file
 from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
 
@@ -28,7 +28,7 @@ from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_ru
 class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
     """Result of `compare`: what changed from each assay run to the next."""
 
-    describe_for_terminal = describe_comparisons
+    describe_result_for_terminal = describe_comparisons
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of changes of accuracy, with one row for each metric in each context of each
@@ -89,8 +89,8 @@ def compare_run_folders(
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
     if shared.have_same_items_and_systems and is_same_cluster:
-        credits_before = read_right_pair_counts(before)
-        credits_after = read_right_pair_counts(after)
+        credits_before = read_correctly_ordered_pair_counts(before)
+        credits_after = read_correctly_ordered_pair_counts(after)
     with after.report_unreadable_results():
         comparison = compare_runs(
             result_before, result_after, credits_before=credits_before, credits_after=credits_after

@@ -14,15 +14,17 @@ from metassay.stats.arrays import FloatArray
 from metassay.workflows.output_weights import count_words
 
 
-def describe_contexts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextProperties]:
+def summarize_outputs_by_context(
+    dataset: Dataset, contexts: Sequence[Context]
+) -> dict[str, ContextProperties]:
     """Collect properties of contexts, such as the mean length of outputs, that may explain why metrics are
     ranked alike in some of them.
     """
     lengths = count_words(dataset.outputs["output"])
-    return {context.name: _describe_contexts_of_column(dataset, context, lengths) for context in contexts}
+    return {context.name: _summarize_contexts_of_column(dataset, context, lengths) for context in contexts}
 
 
-def _describe_contexts_of_column(
+def _summarize_contexts_of_column(
     dataset: Dataset, context: Context, output_lengths: FloatArray
 ) -> ContextProperties:
     """Collect the metadata, mean output length and mean human scores of each context of one column."""

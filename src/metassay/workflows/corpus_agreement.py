@@ -42,14 +42,14 @@ def compare_corpus_scores_with_segment_means(
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, so it has no corpus score.")
         bound_metric = metric.copy_metric_for_languages(texts.languages)
-        statistics = _count_matches_in_outputs(bound_metric, texts)
+        statistics = _compute_sufficient_statistics_of_outputs(bound_metric, texts)
         for data in datasets:
-            arranged = _arrange_counts_by_system_and_item(texts, data, statistics)
+            arranged = _arrange_statistics_by_system_and_item(texts, data, statistics)
             rows.append(_compare_corpus_scores_with_segment_means(data, bound_metric, arranged, settings))
     return rows
 
 
-def _count_matches_in_outputs(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
+def _compute_sufficient_statistics_of_outputs(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
     """Compute the counts from which a corpus score is computed, such as matching n-grams: one row per output,
     one column per count.
     """
@@ -57,8 +57,8 @@ def _count_matches_in_outputs(metric: StatisticsMetric, text_dataset: Dataset) -
     return np.concatenate([metric.statistics(batch.build_metric_batch(metric.needs)) for batch in batches])
 
 
-def _arrange_counts_by_system_and_item(
-    text_dataset: Dataset, ranking_data: RankingData, output_counts: FloatArray
+def _arrange_statistics_by_system_and_item(
+    text_dataset: Dataset, ranking_data: RankingData, output_statistics: FloatArray
 ) -> FloatArray:
     """Arrange the counts of all outputs in an array with the axes system, item and count. Outputs without
     text get NaN.
@@ -67,31 +67,31 @@ def _arrange_counts_by_system_and_item(
     grid = ScoreGrid.find_row_positions(
         outputs["system"], outputs["item"], ranking_data.cube.systems, ranking_data.cube.qualified_items
     )
-    return grid.arrange_as_system_by_item_matrix(output_counts)
+    return grid.arrange_as_system_by_item_matrix(output_statistics)
 
 
 def _compare_corpus_scores_with_segment_means(
     ranking_data: RankingData,
     metric: StatisticsMetric,
-    output_counts: FloatArray,
+    output_statistics: FloatArray,
     settings: ComparisonSettings,
 ) -> CorpusAgreement:
     """Compute how often corpus scores and mean segment scores order two systems as people do (pairwise
     accuracy).
     """
 
-    def convert_counts_to_scores(summed_counts: FloatArray) -> FloatArray:
+    def convert_statistics_to_corpus_scores(summed_statistics: FloatArray) -> FloatArray:
         """Compute corpus scores from summed counts, reversed if lower is better."""
-        scores = np.asarray(metric.from_statistics(summed_counts), dtype=np.float64)
+        scores = np.asarray(metric.from_statistics(summed_statistics), dtype=np.float64)
         return metric.orient_scores(scores)
 
-    is_complete = ~np.isnan(output_counts).any(axis=(0, 2))
+    is_complete = ~np.isnan(output_statistics).any(axis=(0, 2))
     if not is_complete.any():
         raise InputError(f"{ranking_data.cube.dataset}: no rated item has an output of every system.")
     human = ranking_data.scores.human[:, is_complete]
-    complete_statistics = output_counts[:, is_complete]
-    item_scores = convert_counts_to_scores(complete_statistics)
-    corpus_scores = convert_counts_to_scores(complete_statistics.sum(axis=1))
+    complete_statistics = output_statistics[:, is_complete]
+    item_scores = convert_statistics_to_corpus_scores(complete_statistics)
+    corpus_scores = convert_statistics_to_corpus_scores(complete_statistics.sum(axis=1))
     return CorpusAgreement(
         dataset=ranking_data.cube.dataset,
         metric=metric.spec,
@@ -99,7 +99,7 @@ def _compare_corpus_scores_with_segment_means(
         spa_corpus=corpus_soft_pairwise_accuracy(
             human,
             complete_statistics,
-            convert_counts_to_scores,
+            convert_statistics_to_corpus_scores,
             permutations=settings.permutations,
             seed=settings.seed,
         ),

@@ -27,7 +27,7 @@ _CREDIT = "credit/"
 _WEIGHT = "weight/"
 
 
-def count_right_pairs_by_cluster(
+def count_correctly_ordered_pairs_by_cluster(
     dataset: Dataset, scored_pairs: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
     """Build one table per context with the number of pairs in each document or item, and how many of them
@@ -54,7 +54,7 @@ def count_right_pairs_by_cluster(
     return frames
 
 
-def read_right_pair_counts(run_folder: RunFolder) -> CreditTable | None:
+def read_correctly_ordered_pair_counts(run_folder: RunFolder) -> CreditTable | None:
     """Read from a run how many pairs each metric ordered correctly in each document or item; None if the run
     has no such file.
     """

@@ -72,7 +72,7 @@ class Dashboard:
         with self._overview_lock:
             return self.runs.summarize_runs_on_page(_parse_page_number(page)).to_json()
 
-    def render_watch_page_of_runs(self) -> str:
+    def render_page_of_changes_over_runs(self) -> str:
         """Render the page that says whether metrics or judges changed over all runs."""
         return render_watch_page(find_changes_over_runs(self.runs.list_run_folders()))
 
@@ -90,8 +90,8 @@ class Dashboard:
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
         run = self._open_run(run_name)
         query = PairQuery.from_query_values(query_values)
-        explorer, lock = self._open_pair_explorer(run_name)
-        other_table = self._open_pair_explorer(query.other_run)[0].table if query.other_run else None
+        explorer, lock = self._get_searchable_pairs_of_run(run_name)
+        other_table = self._get_searchable_pairs_of_run(query.other_run)[0].table if query.other_run else None
         if other_table is not None and not query.other_metric and query.metric in other_table.metrics:
             query = replace(query, other_metric=query.metric)
         # One query at a time for each run: the explorer changes its caches while it reads.
@@ -132,7 +132,7 @@ class Dashboard:
             raise PageNotFound("There is no run of this name.")
         return run
 
-    def _open_pair_explorer(self, run_name: str) -> tuple[PairExplorer, Lock]:
+    def _get_searchable_pairs_of_run(self, run_name: str) -> tuple[PairExplorer, Lock]:
         """Return the object that searches the pairs of a run, and the lock to hold while using it. It is
         created anew if the files of the run changed.
         """

@@ -27,7 +27,7 @@ from metassay.meta.dependence.correction import CorrectedScores, convert_to_huma
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, assign_outputs_to_groups
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
-from metassay.options import accept_options_as_keywords, split_comma_separated_names
+from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.depend_page import (
     build_depend_page,
     describe_dependence,
@@ -76,7 +76,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
     """
 
     json_type = DependContent
-    describe_for_terminal = describe_dependence
+    describe_result_for_terminal = describe_dependence
 
     analyses: dict[str, DependenceAnalysis] = msgspec.field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of how much metrics favour systems, with one row per data set and metric."""
-        rows = [_convert_system_dependence_to_row(entry) for entry in self.metrics]
+        rows = [_convert_metric_result_to_table_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def build_page(self) -> Page:
@@ -99,14 +99,14 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         return build_depend_page(self, self.curves)
 
 
-def _convert_system_dependence_to_row(system_dependence: MetricDependence) -> list[Any]:
+def _convert_metric_result_to_table_row(metric_result: MetricDependence) -> list[Any]:
     """Build the table row of one metric on one data set."""
-    explained = sum(pair.explained for pair in system_dependence.inversions)
-    counts = {"inversions": len(system_dependence.inversions), "explained": explained}
-    return [counts[name] if name in counts else getattr(system_dependence, name) for name in TABLE_COLUMNS]
+    explained = sum(pair.explained for pair in metric_result.inversions)
+    counts = {"inversions": len(metric_result.inversions), "explained": explained}
+    return [counts[name] if name in counts else getattr(metric_result, name) for name in TABLE_COLUMNS]
 
 
-@accept_options_as_keywords(DependOptions)
+@replace_options_parameter_by_keywords(DependOptions)
 def depend(data: Source, options: DependOptions) -> DependResult:
     """Measure whether metrics favour some systems over others of the same human score (system dependence).
 
@@ -150,7 +150,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         weight=options.weight,
     )
     sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
-    run = _open_depend_run_folder(scores, human, grouping, sampling, options)
+    run = _create_or_resume_run_folder(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_metrics_that_ignore_output_text(scores)
     scores = replace(scores, cubes=cubes)
     analyses = _measure_system_dependence_by_dataset(scores, grouping, sampling, options)
@@ -207,7 +207,7 @@ def _read_human_and_metric_scores(data: Source, options: DependOptions) -> Selec
     return scores if options.panel else scores.select_datasets_with_human_score(scores.human)
 
 
-def _open_depend_run_folder(
+def _create_or_resume_run_folder(
     selected_scores: SelectedScores,
     human: str,
     grouping: GroupingColumns,

@@ -14,7 +14,7 @@ from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by_labels_saved
 from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
-from metassay.options import accept_options_as_keywords, split_comma_separated_names
+from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.estimate_page import (
     build_estimate_page,
     build_estimate_verdict,
@@ -49,7 +49,7 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
     """
 
     build_page = build_estimate_page
-    describe_for_terminal = describe_estimate_result
+    describe_result_for_terminal = describe_estimate_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of estimated human scores with one row per system, the best system first."""
@@ -76,7 +76,7 @@ def _convert_estimate_to_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     }
 
 
-@accept_options_as_keywords(EstimateOptions)
+@replace_options_parameter_by_keywords(EstimateOptions)
 def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     """Estimate the mean human score of every system if people have rated only some of the items.
 
@@ -116,7 +116,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
     target = _choose_target_population(scores, options)
-    run = _open_estimate_run_folder(labelled_data, target, options)
+    run = _create_or_resume_run_folder(labelled_data, target, options)
     choice = choose_metric_by_labels_saved(scores)
     estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
@@ -168,7 +168,7 @@ def _choose_target_population(labelled_scores: LabelledScores, options: Estimate
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 
 
-def _open_estimate_run_folder(
+def _create_or_resume_run_folder(
     labelled_data: LabelledData, target: str, options: EstimateOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result

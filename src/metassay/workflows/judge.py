@@ -18,7 +18,7 @@ from metassay.llm.settings import LlmSettings
 from metassay.meta.judges.agreement import TIES
 from metassay.meta.judges.analysis import analyze_judges
 from metassay.metrics.judge import Judge
-from metassay.options import accept_options_as_keywords, split_comma_separated_names
+from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.judge_page import (
     build_judge_page,
     describe_judge_result,
@@ -46,7 +46,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
     """
 
     build_page = build_judge_page
-    describe_for_terminal = describe_judge_result
+    describe_result_for_terminal = describe_judge_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per judge and one column for each measure of its reliability."""
@@ -75,7 +75,7 @@ def _convert_judge_result_to_row(judge_result: JudgeEntry) -> dict[str, Any]:
     return row | {"corrected": None if judge_result.corrected is None else judge_result.corrected.value}
 
 
-@accept_options_as_keywords(JudgeOptions)
+@replace_options_parameter_by_keywords(JudgeOptions)
 def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     """Measure how reliable LLM judges and human raters are, from a table of their verdicts.
 
@@ -115,7 +115,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     model_judge = None
     if options.llm is not None:
         model_judge = choose_judge(options.judge, source.frame).fill_missing_model_name(options.llm)
-    run = _open_judge_run_folder(source.frame, model_judge, options)
+    run = _create_or_resume_run_folder(source.frame, model_judge, options)
     frame = source.frame
     notes = list(source.notes)
     asked = None
@@ -173,7 +173,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     return result
 
 
-def _open_judge_run_folder(
+def _create_or_resume_run_folder(
     judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and the rows of the table

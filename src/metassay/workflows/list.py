@@ -23,7 +23,7 @@ from metassay.results.list import (
 class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
     """Result of `list`: all metrics, perturbations or other things of one kind that are installed."""
 
-    describe_for_terminal = describe_installed_components
+    describe_result_for_terminal = describe_installed_components
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row for each listed thing."""

@@ -61,7 +61,7 @@ README_HEAD = 4000
 class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
     """Result of `models`: the neural models that are installed on this machine."""
 
-    describe_for_terminal = describe_installed_models
+    describe_result_for_terminal = describe_installed_models
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per model."""

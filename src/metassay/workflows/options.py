@@ -23,7 +23,7 @@ from metassay.options import (
     OutputReadOptions,
     Settings,
     TableReadOptions,
-    declare_option,
+    declare_cli_option,
     declare_repeatable_option,
     parse_name_value_pairs,
 )
@@ -51,7 +51,7 @@ SCORES_PANEL = "Scores"
 # Options that several verbs have.
 MetricsOption = Annotated[
     MetricChoice,
-    declare_option(
+    declare_cli_option(
         "Metrics to compute, comma-separated. By default those of the task.",
         "--metrics",
         "-m",
@@ -60,28 +60,28 @@ MetricsOption = Annotated[
 ]
 PerturbationsOption = Annotated[
     PerturbationChoice,
-    declare_option(
+    declare_cli_option(
         "Perturbations, comma-separated. By default those of the task.",
         command_line_type=str | None,
     ),
 ]
 NormalizeOption = Annotated[
-    str | None, declare_option("How transcripts are normalised before scoring: english, whisper or none.")
+    str | None, declare_cli_option("How transcripts are normalised before scoring: english, whisper or none.")
 ]
 PreprocessOption = Annotated[
     str,
-    declare_option(
+    declare_cli_option(
         "How texts are changed before scoring: none, or as in the first paper (paper, paper-asymmetric)."
     ),
 ]
 StrictResourcesOption = Annotated[
     bool,
-    declare_option(
+    declare_cli_option(
         "Stop if a dictionary is missing, instead of leaving out its perturbations.", "--strict-resources"
     ),
 ]
 KeepReferencesOption = Annotated[
-    bool, declare_option("Keep systems whose outputs are the references.", "--keep-references")
+    bool, declare_cli_option("Keep systems whose outputs are the references.", "--keep-references")
 ]
 
 
@@ -91,7 +91,7 @@ class ScoreReadOptions(TableReadOptions):
 
     reference: Annotated[
         Sequence[str],
-        declare_option(
+        declare_cli_option(
             "Use these references, if the data has scores for several.",
             "--reference",
             "-r",
@@ -126,58 +126,58 @@ class AssaySettings(Settings):
     ] = None
     perturbations: PerturbationsOption = None
     per_output: Annotated[
-        int, declare_option("Number of perturbed versions of each output.", minimum=1, maximum=10_000)
+        int, declare_cli_option("Number of perturbed versions of each output.", minimum=1, maximum=10_000)
     ] = 4
     cluster: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Column of documents or speakers, whose items are resampled together. By "
             "default found by its name."
         ),
     ] = None
     ties: Annotated[
-        str, declare_option("How a tie of metric scores counts: wrong (strict) or half right (half).")
+        str, declare_cli_option("How a tie of metric scores counts: wrong (strict) or half right (half).")
     ] = "strict"
     agreement: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "How two rankings of metrics are compared: tau_ap_b, tau_ap, weighted_tau or kendall."
         ),
     ] = "tau_ap_b"
     normalize: NormalizeOption = None
     preprocess: PreprocessOption = "none"
     keep_references: Annotated[
-        bool, declare_option("Keep systems whose outputs are the references.", "--keep-references")
+        bool, declare_cli_option("Keep systems whose outputs are the references.", "--keep-references")
     ] = False
     strict_resources: StrictResourcesOption = False
     valid_pairs: Annotated[
         bool | None,
-        declare_option(
+        declare_cli_option(
             "Rankings: use only perturbed lists with a lower discounted gain, or all. By default only these.",
             "--valid-pairs/--all-pairs",
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Number of bootstrap resamples for intervals.", minimum=1)] = (
-        1000
-    )
+    resamples: Annotated[
+        int, declare_cli_option("Number of bootstrap resamples for intervals.", minimum=1)
+    ] = 1000
     permutations: Annotated[
         int,
-        declare_option(
+        declare_cli_option(
             "Number of permutations of the test whether accuracy differs between contexts.", minimum=1
         ),
     ] = 999
     minimum_items: Annotated[
-        int, declare_option("Warn of contexts with fewer items than this.", "--min-items", minimum=0)
+        int, declare_cli_option("Warn of contexts with fewer items than this.", "--min-items", minimum=0)
     ] = 20
     weights: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Weigh outputs by this column, or by how typical they are of their context (density)."
         ),
     ] = None
     pairs: Annotated[
         PairSource,
-        declare_option(
+        declare_cli_option(
             "Which pairs of outputs are used: perturbed, human (two outputs with different "
             "human scores), or a file with the columns item, output, worse.",
             command_line_type=str,
@@ -191,22 +191,22 @@ class AssaySettings(Settings):
     ] = None
     lower_is_better: Annotated[
         Names,
-        declare_option(
+        declare_cli_option(
             "Human scores and metrics from files of which lower is better, comma-separated.",
         ),
     ] = ""
     higher_is_better: Annotated[
         Names,
-        declare_option(
+        declare_cli_option(
             "Human scores and metrics from files of which higher is better, comma-separated.",
         ),
     ] = ""
-    human: Annotated[str | None, declare_option("Column of human scores. Needed if there are several.")] = (
-        None
-    )
+    human: Annotated[
+        str | None, declare_cli_option("Column of human scores. Needed if there are several.")
+    ] = None
     minimum_gap: Annotated[
         float,
-        declare_option(
+        declare_cli_option(
             "With --pairs human: use pairs whose human scores differ by more than this.",
             "--min-gap",
             minimum=0,
@@ -221,7 +221,7 @@ class ScoreSettings(Settings):
     metrics: MetricsOption = None
     aggregate: Annotated[
         Sequence[str],
-        declare_option(
+        declare_cli_option(
             "Kinds of system scores, comma-separated: corpus, segment, bootstrap.",
             command_line_type=str,
             parse=split_at_commas,
@@ -229,19 +229,19 @@ class ScoreSettings(Settings):
     ] = ("corpus", "segment")
     per_segment: Annotated[
         FilePath | None,
-        declare_option(
+        declare_cli_option(
             "Write the score of every segment to this .parquet, .csv or .jsonl file.",
         ),
     ] = None
     test: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Test the differences between all systems: bootstrap or randomization.", metavar="TEST"
         ),
     ] = None
     draws: Annotated[
         int | None,
-        declare_option(
+        declare_cli_option(
             "Number of draws of the test. By default 1000 (bootstrap) or 10000 (randomization).",
             metavar="N",
             minimum=1,
@@ -249,14 +249,14 @@ class ScoreSettings(Settings):
     ] = None
     cluster: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Column of documents, such as doc_id, whose segments the test and intervals keep together.",
             metavar="COLUMN",
         ),
     ] = None
     meaning: Annotated[
         FilePath | None,
-        declare_option(
+        declare_cli_option(
             "Say how often people agree with each difference, from a run folder of rank "
             "--analysis thresholds.",
             metavar="RUN",
@@ -264,14 +264,14 @@ class ScoreSettings(Settings):
     ] = None
     resamples: Annotated[
         int,
-        declare_option(
+        declare_cli_option(
             "Number of bootstrap resamples for intervals; 0 for no intervals.", metavar="N", minimum=0
         ),
     ] = 1000
     normalize: NormalizeOption = None
     keep_references: Annotated[
         bool,
-        declare_option(
+        declare_cli_option(
             "Score systems whose outputs are the references, or leave them out.",
             "--keep-references/--drop-references",
         ),
@@ -284,13 +284,14 @@ class PerturbSettings(Settings):
 
     perturbations: PerturbationsOption = None
     per_output: Annotated[
-        int | None, declare_option("Number of perturbed versions of each output.", minimum=1, maximum=10_000)
+        int | None,
+        declare_cli_option("Number of perturbed versions of each output.", minimum=1, maximum=10_000),
     ] = 4
     normalize: NormalizeOption = None
     preprocess: PreprocessOption = "none"
     keep_references: Annotated[
         bool,
-        declare_option(
+        declare_cli_option(
             "Keep systems whose outputs are the references, or leave them out.",
             "--keep-references/--drop-references",
         ),
@@ -304,26 +305,26 @@ class AggregateSettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        declare_option(
+        declare_cli_option(
             "Metrics to compute, comma-separated. By default bleu,chrf; for speech wer,cer.",
             "--metrics",
             "-m",
             command_line_type=str | None,
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Number of bootstrap resamples.", minimum=2)] = 1000
-    size: Annotated[int, declare_option("Number of segments in each resample.", minimum=1)] = 1000
+    resamples: Annotated[int, declare_cli_option("Number of bootstrap resamples.", minimum=2)] = 1000
+    size: Annotated[int, declare_cli_option("Number of segments in each resample.", minimum=1)] = 1000
     repeats: Annotated[
-        int, declare_option("Number of random samples of 1, 10 and 100 segments.", minimum=1)
+        int, declare_cli_option("Number of random samples of 1, 10 and 100 segments.", minimum=1)
     ] = 1000
     normalize: NormalizeOption = None
     keep_references: KeepReferencesOption = False
     lower_is_better: Annotated[
-        Names, declare_option("Human scores of which lower is better, comma-separated.")
+        Names, declare_cli_option("Human scores of which lower is better, comma-separated.")
     ] = ""
     higher_is_better: Annotated[
         Names,
-        declare_option(
+        declare_cli_option(
             "Human scores of which higher is better although their names suggest errors, comma-separated.",
         ),
     ] = ""
@@ -335,7 +336,7 @@ class ComparedScoresSettings(Settings):
 
     human: Annotated[
         Names | None,
-        declare_option(
+        declare_cli_option(
             "Column of human scores. Further columns of human scores, after commas, are not"
             " treated as metrics.",
             panel=SCORES_PANEL,
@@ -343,7 +344,7 @@ class ComparedScoresSettings(Settings):
     ] = None
     metrics: Annotated[
         MetricChoice,
-        declare_option(
+        declare_cli_option(
             "Metrics to use, comma-separated: columns of the data, or metrics that metassay"
             " computes from texts.",
             "--metrics",
@@ -353,11 +354,11 @@ class ComparedScoresSettings(Settings):
         ),
     ] = None
     lower_is_better: Annotated[
-        Names, declare_option("Columns of which lower is better, comma-separated.", panel=SCORES_PANEL)
+        Names, declare_cli_option("Columns of which lower is better, comma-separated.", panel=SCORES_PANEL)
     ] = ""
     higher_is_better: Annotated[
         Names,
-        declare_option(
+        declare_cli_option(
             "Columns of which higher is better although their names suggest errors (ter, "
             "wer), comma-separated.",
             panel=SCORES_PANEL,
@@ -371,14 +372,14 @@ class RankSettings(ComparedScoresSettings):
 
     meta: Annotated[
         Names,
-        declare_option(
+        declare_cli_option(
             f"Meta-metrics, comma-separated: {META_METRIC_NAMES}. Correlations also with :segment, :item or"
             " :per_system. See: metassay list meta_metrics"
         ),
     ] = "spa"
     significance: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "Test of differences between metrics: perm-inputs, perm-systems, perm-both, "
             "cells, bootstrap, williams (for Pearson) or none.",
             panel=TESTS_PANEL,
@@ -402,29 +403,29 @@ class RankSettings(ComparedScoresSettings):
     ] = None
     method: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "How SPA computes p-values: normal, permutation or mtme (as mt-metrics-eval).", panel=TESTS_PANEL
         ),
     ] = "normal"
     permutations: Annotated[
         int,
-        declare_option(
+        declare_cli_option(
             "Number of permutations for --method permutation and mtme.", panel=TESTS_PANEL, minimum=1
         ),
     ] = 1000
     draws: Annotated[
-        int, declare_option("Number of draws for tests and intervals.", panel=TESTS_PANEL, minimum=1)
+        int, declare_cli_option("Number of draws for tests and intervals.", panel=TESTS_PANEL, minimum=1)
     ] = 1000
     cluster: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Column of documents, such as doc_id, whose segments are kept together in tests and intervals.",
             panel=TESTS_PANEL,
         ),
     ] = None
     minimum_segments: Annotated[
         int,
-        declare_option(
+        declare_cli_option(
             "Leave out contexts with fewer segments than this.",
             "--min-segments",
             panel=TESTS_PANEL,
@@ -433,18 +434,20 @@ class RankSettings(ComparedScoresSettings):
     ] = 20
     holm: Annotated[
         bool,
-        declare_option("Correct p-values for the number of comparisons (Holm).", "--holm", panel=TESTS_PANEL),
+        declare_cli_option(
+            "Correct p-values for the number of comparisons (Holm).", "--holm", panel=TESTS_PANEL
+        ),
     ] = False
     missing: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "Use segments that all systems have (complete), or that both systems of a pair have (pairwise).",
             panel=SCORES_PANEL,
         ),
     ] = "complete"
     analysis: Annotated[
         Names,
-        declare_option(
+        declare_cli_option(
             "Further analyses, comma-separated: stability, discrimination, ceiling, "
             "thresholds, power, corpus.",
         ),
@@ -456,7 +459,7 @@ class DependSettings(ComparedScoresSettings):
     """Options that are specific to `depend`."""
 
     by: Annotated[
-        str, declare_option("Measure which values of this column a metric favours.", metavar="COLUMN")
+        str, declare_cli_option("Measure which values of this column a metric favours.", metavar="COLUMN")
     ] = "system"
     context: Annotated[
         Names | None,
@@ -468,30 +471,32 @@ class DependSettings(ComparedScoresSettings):
     ] = None
     cluster: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "Column of documents, such as doc_id, whose segments are resampled together.", metavar="COLUMN"
         ),
     ] = None
-    weight: Annotated[str | None, declare_option("Column of weights of the segments.", metavar="COLUMN")] = (
-        None
-    )
+    weight: Annotated[
+        str | None, declare_cli_option("Column of weights of the segments.", metavar="COLUMN")
+    ] = None
     bootstraps: Annotated[
-        int, declare_option("Number of bootstrap resamples; 0 for one fit without intervals.", minimum=0)
+        int, declare_cli_option("Number of bootstrap resamples; 0 for one fit without intervals.", minimum=0)
     ] = 200
-    draws: Annotated[int, declare_option("Number of draws of each test.", minimum=1)] = 999
+    draws: Annotated[int, declare_cli_option("Number of draws of each test.", minimum=1)] = 999
     analysis: Annotated[
         bool,
-        declare_option(
+        declare_cli_option(
             "Show how the results depend on the number of resamples, items and systems.", "--analysis"
         ),
     ] = False
     panel: Annotated[
         bool,
-        declare_option("Without human scores: compare each metric with the mean of the others.", "--panel"),
+        declare_cli_option(
+            "Without human scores: compare each metric with the mean of the others.", "--panel"
+        ),
     ] = False
     correct: Annotated[
         FilePath | None,
-        declare_option(
+        declare_cli_option(
             "Write scores that are corrected for the favoured systems to this .parquet, "
             ".csv or .jsonl file, and evaluate them.",
             metavar="FILE",
@@ -505,7 +510,7 @@ class LabelSettings(ComparedScoresSettings):
 
     labels: Annotated[
         FilePath | None,
-        declare_option(
+        declare_cli_option(
             "CSV file that annotate wrote, with the ratings filled in.",
             metavar="FILE",
             panel=SCORES_PANEL,
@@ -513,7 +518,7 @@ class LabelSettings(ComparedScoresSettings):
     ] = None
     cluster: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "What is chosen to be rated: item, or a column of documents such as doc_id. By "
             "default found in the ratings.",
             metavar="COLUMN",
@@ -533,41 +538,42 @@ class EstimateSettings(LabelSettings):
     ] = None
     target: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "What is estimated: the mean over the items in the data (these), or over items like these"
             " (similar). By default these, or similar if every item is labelled.",
             metavar="these|similar",
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Number of resamples for intervals and tests.", minimum=100)] = (
-        1000
-    )
+    resamples: Annotated[
+        int, declare_cli_option("Number of resamples for intervals and tests.", minimum=100)
+    ] = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotateSettings(LabelSettings):
     """Options that are specific to `annotate`."""
 
-    count: Annotated[int | None, declare_option("Choose this number of items.", minimum=1)] = None
+    count: Annotated[int | None, declare_cli_option("Choose this number of items.", minimum=1)] = None
     width: Annotated[
         float | None,
-        declare_option(
+        declare_cli_option(
             "Choose as many items as needed for 95 % intervals of the system means that are this wide.",
             minimum=0,
         ),
     ] = None
     difference: Annotated[
         float | None,
-        declare_option(
+        declare_cli_option(
             "Choose as many items as needed to detect this difference between two systems.", minimum=0
         ),
     ] = None
     power: Annotated[
-        float, declare_option("Probability with which --difference is detected.", minimum=0.5, maximum=0.99)
+        float,
+        declare_cli_option("Probability with which --difference is detected.", minimum=0.5, maximum=0.99),
     ] = 0.8
     csv: Annotated[
         FilePath | None,
-        declare_option(
+        declare_cli_option(
             "Write the outputs to rate to this CSV file. By default ratings.csv in the run folder.",
             metavar="FILE",
         ),
@@ -580,16 +586,16 @@ class JudgeSettings(Settings):
 
     judge: Annotated[
         str | None,
-        declare_option("What to ask a model: judge(mode=direct), or mode rubric, spans or pairwise."),
+        declare_cli_option("What to ask a model: judge(mode=direct), or mode rubric, spans or pairwise."),
     ] = None
-    repeats: Annotated[int, declare_option("Number of times that the model is asked.", minimum=1)] = 1
-    human: Annotated[str | None, declare_option("Column of human labels.", metavar="COLUMN")] = None
+    repeats: Annotated[int, declare_cli_option("Number of times that the model is asked.", minimum=1)] = 1
+    human: Annotated[str | None, declare_cli_option("Column of human labels.", metavar="COLUMN")] = None
     people: Annotated[
         Names,
-        declare_option("Columns, or names of judges, that are single people, comma-separated."),
+        declare_cli_option("Columns, or names of judges, that are single people, comma-separated."),
     ] = ""
     family: Annotated[
-        str | None, declare_option("Column of the model family of each system.", metavar="COLUMN")
+        str | None, declare_cli_option("Column of the model family of each system.", metavar="COLUMN")
     ] = None
     context: Annotated[
         Names | None,
@@ -599,33 +605,35 @@ class JudgeSettings(Settings):
     ] = None
     ties: Annotated[
         str,
-        declare_option(
+        declare_cli_option(
             "A verdict that changes with the order is half right (half) or wrong (strict);"
             " judgebench adds up both orders."
         ),
     ] = "half"
     verdict_type: Annotated[
         str | None,
-        declare_option(
+        declare_cli_option(
             "What verdicts are: pairwise, grade (ordered numbers) or label (unordered). By default guessed.",
             metavar="TYPE",
         ),
     ] = None
     letters: Annotated[
         str,
-        declare_option("What the winners A and B mean: an output, a position (A was shown first), or auto."),
+        declare_cli_option(
+            "What the winners A and B mean: an output, a position (A was shown first), or auto."
+        ),
     ] = "auto"
     lower_is_better: Annotated[
         Names,
-        declare_option("Columns of grades of which lower is better, comma-separated."),
+        declare_cli_option("Columns of grades of which lower is better, comma-separated."),
     ] = ""
     higher_is_better: Annotated[
         Names,
-        declare_option("Columns of grades of which higher is better, comma-separated."),
+        declare_cli_option("Columns of grades of which higher is better, comma-separated."),
     ] = ""
     epsilon: Annotated[
         float,
-        declare_option(
+        declare_cli_option(
             "Alternative annotator test: how much worse than a rater the judge may be: .2 "
             "for experts, .15 for skilled people, .1 for a crowd."
         ),
@@ -665,7 +673,7 @@ class AssayOptions(ExecutionOptions, AssaySettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AssayPartsOptions(AssayOptions):
-    """All keywords of `score_assay_parts`."""
+    """All keywords of `score_selected_assay_batches`."""
 
     parts: Collection[int] = ()
 

@@ -20,7 +20,7 @@ from metassay.llm.budget import read_token_price
 from metassay.llm.prompts import read_user_prompt
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.precomputed_scores import list_distinct_texts
-from metassay.options import accept_options_as_keywords
+from metassay.options import replace_options_parameter_by_keywords
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.perturb import build_perturb_verdict, describe_perturbed_pairs
@@ -107,12 +107,12 @@ class PerturbResult(Result):
         """Return the pairs as a table with the columns `item, system, perturbation, output, worse`."""
         return self.pairs.frame
 
-    def describe_for_terminal(self) -> list[Block]:
+    def describe_result_for_terminal(self) -> list[Block]:
         """Describe the result in the lines, tables and notes that the command line prints."""
         return describe_perturbed_pairs(self.content)
 
 
-@accept_options_as_keywords(PerturbOptions)
+@replace_options_parameter_by_keywords(PerturbOptions)
 def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
     """Make each output worse in several ways.
 

@@ -18,7 +18,7 @@ from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_error_spans
-from metassay.options import accept_options_as_keywords, split_comma_separated_names
+from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_further_rank_files
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import list_main_findings_on_metric_ranking
@@ -47,7 +47,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
     """
 
     build_page = build_rank_page
-    describe_for_terminal = describe_rankings
+    describe_result_for_terminal = describe_rankings
 
     def to_frame(self) -> pl.DataFrame:
         """Return the rankings as a table, with one row for each metric in each ranking."""
@@ -58,7 +58,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-@accept_options_as_keywords(RankOptions)
+@replace_options_parameter_by_keywords(RankOptions)
 def rank(data: Source, options: RankOptions) -> RankResult:
     """Rank metrics by how well their scores agree with human scores.
 
@@ -100,7 +100,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     scores = _read_human_and_metric_scores(data, options, meta_metrics)
     span_ratings = read_marked_error_spans(data, options) if has_spans else []
     datasets = _prepare_ranking_data(scores, options)
-    run = _open_rank_run_folder(scores, span_ratings, options)
+    run = _create_or_resume_run_folder(scores, span_ratings, options)
     plan = _build_ranking_settings(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
     span_rankings = _rank_metrics_by_error_spans(span_ratings, plan, options)
@@ -195,7 +195,7 @@ def _prepare_ranking_data(selected_scores: SelectedScores, options: RankOptions)
     return datasets
 
 
-def _open_rank_run_folder(
+def _create_or_resume_run_folder(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result

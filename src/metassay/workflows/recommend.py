@@ -24,7 +24,7 @@ from metassay.workflows.run_files import RESULT, load_assay_run
 class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
     """Result of `recommend`: the metric to use in every context, with reasons."""
 
-    describe_for_terminal = describe_recommendation
+    describe_result_for_terminal = describe_recommendation
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of the recommended metrics, with one row for each context of each column."""

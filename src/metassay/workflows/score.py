@@ -27,7 +27,7 @@ from metassay.meta.aggregation.system_scores import (
 )
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options_as_keywords
+from metassay.options import replace_options_parameter_by_keywords
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.score_page import (
@@ -90,7 +90,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         tables = [systems, comparisons] if comparisons else [systems]
         return "\n".join(format_rows(rows, table_format) for rows in tables)
 
-    def describe_for_terminal(
+    def describe_result_for_terminal(
         self, settings: ScoreSettings, *, unit: str, decimals: int | None = None, bare: bool = False
     ) -> list[Block]:
         """Describe the scores in the lines, tables and notes that the command line prints.
@@ -119,7 +119,7 @@ def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> d
     return row
 
 
-@accept_options_as_keywords(ScoreOptions)
+@replace_options_parameter_by_keywords(ScoreOptions)
 def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     """Score every output with every metric, and compute the score of every system.
 
@@ -145,7 +145,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     if options.per_segment is not None:
         check_output_file(options.per_segment, data.input_files)
     metrics = choose_metrics(data, options.metrics, choose_text_normalisation(data, options.normalize))
-    run = _open_score_run_folder(data, metrics, options)
+    run = _create_or_resume_run_folder(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     segments = _build_segment_table(data, metrics, scores)
@@ -191,7 +191,7 @@ def _check_score_options(options: ScoreOptions) -> None:
         )
 
 
-def _open_score_run_folder(
+def _create_or_resume_run_folder(
     dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result

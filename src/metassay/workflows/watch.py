@@ -62,7 +62,7 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
     """Result of `watch`: how metrics and judges did over a series of runs, and whether anything changed."""
 
     build_page = build_watch_page
-    describe_for_terminal = describe_watch_result
+    describe_result_for_terminal = describe_watch_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row for each value: of a metric or judge, in a run."""
@@ -186,13 +186,15 @@ def _read_measurements_of_runs(
     return measurements, [*notes, *_list_notes_on_missing_metrics(measurements, len(folder_by_name))]
 
 
-def write_watch_page(watch_result: WatchContent, file: Path) -> None:
-    """Write the HTML page of a result to a file."""
-    if file.suffix != ".html":
+def write_html_page_of_changes(watch_result: WatchContent, html_file: Path) -> None:
+    """Write an HTML page that shows what changed over the watched runs."""
+    if html_file.suffix != ".html":
         raise InputError(
-            "the page is an HTML file.", location=InputLocation(file=str(file)), remedy="Name it FILE.html."
+            "the page is an HTML file.",
+            location=InputLocation(file=str(html_file)),
+            remedy="Name it FILE.html.",
         )
-    write_bytes(file, render_watch_page(watch_result).encode())
+    write_bytes(html_file, render_watch_page(watch_result).encode())
 
 
 def _find_change_in_series(

@@ -13,7 +13,7 @@ from metassay.results.rank import RankContent
 from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.credit_files import read_right_pair_counts
+from metassay.workflows.credit_files import read_correctly_ordered_pair_counts
 from metassay.workflows.run_files import RESULT
 
 # Values over fewer clusters are not close enough to normal to be watched.
@@ -55,7 +55,7 @@ class MeasuredRun:
 def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
     """Read from an assay run the accuracy of every metric, and how well it agrees with people."""
     result = run_folder.read_result(RESULT, AssayContent)
-    table = read_right_pair_counts(run_folder)
+    table = read_correctly_ordered_pair_counts(run_folder)
     overall = None if table is None else table[GLOBAL, GLOBAL]
     measurements = {}
     too_few_clusters = {}

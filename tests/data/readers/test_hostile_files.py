@@ -190,7 +190,9 @@ def test_a_broken_parquet_file_is_refused_wherever_it_broke(tmp_path) -> None:
 
 def test_a_parquet_file_that_asks_for_more_memory_than_there_is(tmp_path) -> None:
     whole = parquet(seg_id=list(range(300)), system=["s"] * 300, hyp=["x"] * 300, ref=["r"] * 300)
-    script = "import sys\nfrom metassay.cli import run\nsys.exit(run(['check', sys.argv[1]]))"
+    script = (
+        "import sys\nfrom metassay.cli import run_command_line as run\nsys.exit(run(['check', sys.argv[1]]))"
+    )
     size = struct.unpack("<i", whole[-8:-4])[0]
     footer = whole[-8 - size : -8]
     broken = whole[: -8 - size] + footer.replace(b"\xd8\x04", b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f")

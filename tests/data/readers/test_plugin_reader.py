@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 
 SOURCE_CODE = '''
 from pathlib import Path

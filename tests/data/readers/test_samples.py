@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.registry import load_all_readers, read_tables
 from metassay.errors import InputError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metassay
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.meta.aggregation.system_scores import ResamplingSettings, estimate_score_intervals
 from metassay.results.aggregate import StandardErrors
 from metassay.stats.sufficient_statistics import compute_means_from_sums_and_counts, pair_scores_with_counts

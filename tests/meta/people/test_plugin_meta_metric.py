@@ -7,7 +7,7 @@ import json
 import pytest
 
 from metassay import rank
-from metassay.cli import run
+from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 
 SOURCE_CODE = '''

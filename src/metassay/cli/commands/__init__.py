@@ -1,1 +1,1 @@
-"""The commands, one module each: the function `run_NAME` and an `EXAMPLE` that can be typed as it is."""
+"""The commands, one module each: `run_NAME_command` and an `EXAMPLE` that can be typed as it is."""

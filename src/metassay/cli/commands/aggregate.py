@@ -11,7 +11,7 @@ EXAMPLE = "metassay aggregate outputs.csv --metrics bleu,chrf"
 COMMON_OPTIONS = ("human", "metrics", "reference", "columns", "where", "out", "json")
 
 
-def run_aggregate(
+def run_aggregate_command(
     data_options: DataOptions, output_options: OutputOptions, aggregate_options: AggregateSettings
 ) -> None:
     """Compare corpus scores, means of segment scores and bootstrap scores of systems."""

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import DataOptions, JsonOption
-from metassay.cli.printing import print_line, print_result_blocks
+from metassay.cli.printing import print_line, print_lines_tables_and_notes
 
 EXAMPLE = "metassay align --reference ref.txt hyp.txt"
 COMMON_OPTIONS = ("reference", "characters", "include_correct", "normalize", "out", "json")
 
 
-def run_align(
+def run_align_command(
     data_options: DataOptions,
     *,
     characters: Annotated[
@@ -39,8 +39,8 @@ def run_align(
     if json:
         print(result.to_json())
         return
-    print_result_blocks(
-        result.describe_for_terminal(by_characters=characters, include_correct=include_correct)
+    print_lines_tables_and_notes(
+        result.describe_result_for_terminal(by_characters=characters, include_correct=include_correct)
     )
     if out:
         print_line(f"Results: {out}/results")

@@ -21,7 +21,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_annotate(
+def run_annotate_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     annotate_options: AnnotateSettings,
@@ -30,7 +30,7 @@ def run_annotate(
     """Choose the items that people should rate next, and write a table for the raters."""
     from metassay.workflows.annotate import annotate
 
-    source, reading_options = data_options.read_score_source(read_options)
+    source, reading_options = data_options.get_score_data_and_read_options(read_options)
     result = annotate(
         source,
         **annotate_options.to_dict(),

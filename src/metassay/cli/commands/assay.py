@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metassay.cli.options import OUTPUT_PANEL, DataOptions, LlmOptions, MetricFilesOption, OutputOptions
-from metassay.cli.printing import print_result, print_result_blocks
+from metassay.cli.printing import print_lines_tables_and_notes, print_result
 from metassay.cli.progress import show_progress
 from metassay.errors import InputError, format_path_for_user
 from metassay.options import PERTURBED_PAIRS, are_pairs_read_from_table
@@ -32,7 +32,7 @@ COMMON_OPTIONS = (
 MOST_DIGITS = 9
 
 
-def run_assay(
+def run_assay_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     llm_options: LlmOptions,
@@ -66,20 +66,20 @@ def run_assay(
     ] = None,
 ) -> None:
     """Make outputs worse, measure how often each metric notices, and recommend a metric."""
-    from metassay.workflows.assay import assay, score_assay_parts
+    from metassay.workflows.assay import assay, score_selected_assay_batches
     from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.run_files import AUTOMATIC_FOLDER
     from metassay.workflows.terminal_blocks import describe_partial_run
 
-    part_numbers = parse_part_numbers(parts)
+    part_numbers = parse_number_range(parts)
     options = assay_options.to_dict()
     if are_pairs_read_from_table(assay_options.pairs):
-        dataset = data_options.read_pairs(str(assay_options.pairs))
+        dataset = data_options.read_output_pairs(str(assay_options.pairs))
         options["pairs"] = PERTURBED_PAIRS
     else:
         dataset = data_options.read_dataset()
     with show_progress(output_options) as progress:
-        llm = llm_options.build_settings()
+        llm = llm_options.build_llm_settings()
         options["metrics"] = collect_requested_metrics(assay_options.metrics, metric_file)
         options |= {
             "seed": output_options.seed,
@@ -93,35 +93,32 @@ def run_assay(
         if part_numbers is None:
             result = assay(dataset, **options)
         else:
-            partial_run = score_assay_parts(dataset, **options, parts=part_numbers)
+            partial_run = score_selected_assay_batches(dataset, **options, parts=part_numbers)
     if part_numbers is None:
-        print_assay(result, json=output_options.json, verbose=output_options.verbose)
+        print_assay_result(result, json=output_options.json, verbose=output_options.verbose)
     elif output_options.json:
         print(partial_run.to_json())
     else:
-        print_result_blocks(describe_partial_run(partial_run))
+        print_lines_tables_and_notes(describe_partial_run(partial_run))
 
 
-def parse_part_numbers(text: str | None) -> range | None:
-    """Parse part numbers such as `"3"` or `"0-9"`; None if there is no text."""
-    if text is None:
+def parse_number_range(option_text: str | None) -> range | None:
+    """Parse a number such as `"3"` or a range such as `"0-9"`; None if there is no text."""
+    if option_text is None:
         return None
-    first, _, last = text.partition("-")
+    error = InputError(f"--parts {option_text!r} is neither a number nor a range such as 0-9.")
+    first, _, last = option_text.partition("-")
     numbers: list[int] = []
     for digits in (first, last or first):
         if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
-            raise _build_parts_error(text)
+            raise error
         numbers.append(int(digits))
     if numbers[0] > numbers[1]:
-        raise _build_parts_error(text)
+        raise error
     return range(numbers[0], numbers[1] + 1)
 
 
-def _build_parts_error(text: str) -> InputError:
-    return InputError(f"--parts {text!r} is neither a number nor a range such as 0-9.")
-
-
-def print_assay(assay_result: AssayResult, *, json: bool, verbose: bool = False) -> None:
+def print_assay_result(assay_result: AssayResult, *, json: bool, verbose: bool = False) -> None:
     """Print the result of an assay, and where its report is."""
     folder = None if assay_result.folder is None else format_path_for_user(assay_result.folder)
     print_result(assay_result, json=json, verbose=verbose, folder=folder)

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import JsonOption
-from metassay.cli.printing import print_result_blocks
+from metassay.cli.printing import print_lines_tables_and_notes
 
 EXAMPLE = "metassay cache info"
 EXIT_DAMAGED = 2
 
 
-def run_cache(
+def run_cache_command(
     action: Annotated[str, typer.Argument(help="info, prune or verify.", metavar="ACTION")],
     *,
     cache: Annotated[
@@ -32,6 +32,6 @@ def run_cache(
     if json:
         print(result.to_json())
     else:
-        print_result_blocks(result.describe_for_terminal(action))
+        print_lines_tables_and_notes(result.describe_result_for_terminal(action))
     if result.broken:
         raise typer.Exit(EXIT_DAMAGED)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.parameters import TYPED_ARGUMENTS
-from metassay.cli.printing import print_line, print_result_blocks
+from metassay.cli.printing import print_line, print_lines_tables_and_notes
 from metassay.options import OutputReadOptions
 from metassay.workflows.options import CheckSettings
 
@@ -19,11 +19,13 @@ _FLAGS = ("--json", "--quiet", "-q", "--verbose", "-v")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
 
-def run_check(data_options: DataOptions, output_options: OutputOptions, check_options: CheckSettings) -> None:
+def run_check_command(
+    data_options: DataOptions, output_options: OutputOptions, check_options: CheckSettings
+) -> None:
     """Show how a file is read and which questions it can answer. Run this first."""
     from metassay.workflows.check import check
 
-    if data_options.data and not data_options.names_plain_text_files:
+    if data_options.data and not data_options.has_plain_text_files:
         # Tables of scores and of verdicts are not outputs, so `check` finds out what to read.
         reading = data_options.to_dict(OutputReadOptions)
         result = check(
@@ -46,24 +48,29 @@ def run_check(data_options: DataOptions, output_options: OutputOptions, check_op
         print(result.to_json())
         return
     # Suggested commands name the human score themselves, except for `judge`.
-    left_out = _OTHER_OPTIONS if result.kind == "verdicts" else ("--human", *_OTHER_OPTIONS)
-    blocks = result.describe_for_terminal(_select_data_arguments(TYPED_ARGUMENTS.get(), left_out))
-    print_result_blocks(blocks, verbose=output_options.verbose)
+    removed_options = _OTHER_OPTIONS if result.kind == "verdicts" else ("--human", *_OTHER_OPTIONS)
+    blocks = result.describe_result_for_terminal(
+        _remove_options_from_arguments(TYPED_ARGUMENTS.get(), removed_options)
+    )
+    print_lines_tables_and_notes(blocks, verbose=output_options.verbose)
     if output_options.out:
         print_line(f"Results: {output_options.out}/results")
 
 
-def _select_data_arguments(arguments: Sequence[str], left_out_options: Sequence[str]) -> str:
-    """Select the command-line arguments that say which data is read, and how."""
-    repeated = []
+def _remove_options_from_arguments(typed_arguments: Sequence[str], removed_options: Sequence[str]) -> str:
+    """Return the typed command-line arguments without some options and their values, and without flags.
+
+    What is left says which data is read, and how. Suggested commands repeat it.
+    """
+    kept_arguments = []
     skips_value = False
-    for argument in arguments:
+    for argument in typed_arguments:
         if skips_value:
             skips_value = False
-        elif argument in left_out_options:
+        elif argument in removed_options:
             skips_value = True
         elif argument not in _FLAGS and not argument.startswith(
-            tuple(f"{name}=" for name in left_out_options)
+            tuple(f"{name}=" for name in removed_options)
         ):
-            repeated.append(argument)
-    return shlex.join(repeated)
+            kept_arguments.append(argument)
+    return shlex.join(kept_arguments)

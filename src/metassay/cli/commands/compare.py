@@ -14,7 +14,7 @@ EXAMPLE = "metassay compare run next-run --fail-on change"
 EXIT_CHANGED = 3
 
 
-def run_compare(
+def run_compare_command(
     runs: Annotated[
         list[str],
         typer.Argument(

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.commands.assay import print_assay
+from metassay.cli.commands.assay import print_assay_result
 from metassay.cli.options import OutputOptions
 from metassay.cli.progress import show_progress
 
 EXAMPLE = "metassay demo"
 
 
-def run_demo(
+def run_demo_command(
     output_options: OutputOptions,
     *,
     task: Annotated[
@@ -28,4 +28,4 @@ def run_demo(
         result = demo(
             task=task, out=folder, seed=output_options.seed, workers=output_options.workers, progress=progress
         )
-    print_assay(result, json=output_options.json, verbose=output_options.verbose)
+    print_assay_result(result, json=output_options.json, verbose=output_options.verbose)

@@ -22,7 +22,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_depend(
+def run_depend_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     depend_options: DependSettings,
@@ -31,7 +31,7 @@ def run_depend(
     """Measure which systems each metric favours, compared with human scores."""
     from metassay.workflows.depend import depend
 
-    source, reading_options = data_options.read_score_source(read_options)
+    source, reading_options = data_options.get_score_data_and_read_options(read_options)
     with show_progress(output_options) as progress:
         result = depend(
             source,

@@ -21,7 +21,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_estimate(
+def run_estimate_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     estimate_options: EstimateSettings,
@@ -30,7 +30,7 @@ def run_estimate(
     """Estimate the human score of each system from few ratings and a metric on all items."""
     from metassay.workflows.estimate import estimate
 
-    source, reading_options = data_options.read_score_source(read_options)
+    source, reading_options = data_options.get_score_data_and_read_options(read_options)
     result = estimate(
         source,
         **estimate_options.to_dict(),

@@ -22,7 +22,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_judge(
+def run_judge_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     llm_options: LlmOptions,
@@ -48,6 +48,6 @@ def run_judge(
         language=data_options.language,
         seed=output_options.seed,
         out=output_options.out,
-        llm=llm_options.build_settings(),
+        llm=llm_options.build_llm_settings(),
     )
     print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

@@ -12,7 +12,7 @@ from metassay.cli.printing import print_result
 EXAMPLE = "metassay list metrics"
 
 
-def run_list(
+def run_list_command(
     kind: Annotated[
         str,
         typer.Argument(help="metrics, meta_metrics, perturbations, readers or resources.", metavar="KIND"),

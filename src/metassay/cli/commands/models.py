@@ -12,7 +12,7 @@ from metassay.cli.printing import print_result
 EXAMPLE = "metassay models"
 
 
-def run_models(
+def run_models_command(
     folder: Annotated[
         list[str] | None,
         typer.Argument(

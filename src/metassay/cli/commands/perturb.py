@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
-from metassay.cli.printing import print_line, print_result_blocks
+from metassay.cli.printing import print_line, print_lines_tables_and_notes
 from metassay.cli.progress import show_progress
 from metassay.errors import format_path_for_user
 from metassay.workflows.options import PerturbSettings
@@ -22,7 +22,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_perturb(
+def run_perturb_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     llm_options: LlmOptions,
@@ -39,13 +39,13 @@ def run_perturb(
             seed=output_options.seed,
             workers=output_options.workers,
             out=output_options.out,
-            llm=llm_options.build_settings(),
+            llm=llm_options.build_llm_settings(),
             progress=progress,
         )
     if output_options.json:
         print(result.to_json())
         return
-    print_result_blocks(result.describe_for_terminal(), verbose=output_options.verbose)
+    print_lines_tables_and_notes(result.describe_result_for_terminal(), verbose=output_options.verbose)
     if result.folder is None:
         print_line("The pairs were not written. To keep them: --out FOLDER")
         return

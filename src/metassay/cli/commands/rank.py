@@ -22,7 +22,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_rank(
+def run_rank_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     rank_options: RankSettings,
@@ -31,7 +31,7 @@ def run_rank(
     """Rank metrics by how well they agree with human scores, and test the differences."""
     from metassay.workflows.rank import rank
 
-    source, reading_options = data_options.read_score_source(read_options)
+    source, reading_options = data_options.get_score_data_and_read_options(read_options)
     with show_progress(output_options) as progress:
         result = rank(
             source,

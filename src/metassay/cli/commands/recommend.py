@@ -15,7 +15,7 @@ from metassay.options import split_comma_separated_names
 EXAMPLE = "metassay recommend run --context domain"
 
 
-def run_recommend(
+def run_recommend_command(
     run: Annotated[str, typer.Argument(help="Run folder.", metavar="RUN")],
     *,
     context: Annotated[
@@ -40,12 +40,13 @@ def run_recommend(
 
 def parse_criterion_values(criterion_texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """Convert `["licence:bleu=1,comet=0"]` to the numbers of each criterion by metric."""
-    return dict(_parse_criterion(text) for text in criterion_texts)
+    return dict(_parse_criterion_option(text) for text in criterion_texts)
 
 
-def _parse_criterion(text: str) -> tuple[str, dict[str, float]]:
-    error = InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
-    name, colon, assignments = text.partition(":")
+def _parse_criterion_option(option_text: str) -> tuple[str, dict[str, float]]:
+    """Convert `"licence:bleu=1,comet=0"` to the name of the criterion and its numbers by metric."""
+    error = InputError(f"--criterion {option_text!r} is not NAME:METRIC=NUMBER,….")
+    name, colon, assignments = option_text.partition(":")
     numbers: dict[str, float] = {}
     for assignment in split_comma_separated_names(assignments):
         metric, _, number = assignment.rpartition("=")

@@ -12,7 +12,7 @@ from metassay.errors import format_path_for_user
 EXAMPLE = "metassay report run"
 
 
-def run_report(
+def run_report_command(
     runs: Annotated[
         list[str],
         typer.Argument(help="Run folders: one, or one of each command on the same data.", metavar="RUN…"),

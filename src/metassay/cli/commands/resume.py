@@ -6,13 +6,18 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.configuration_files import CALL_FILE, TrustOption, read_command_of_run, run_configuration
+from metassay.cli.configuration_files import (
+    CALL_FILE,
+    TrustOption,
+    read_command_of_run,
+    run_command_named_in_file,
+)
 from metassay.cli.options import JsonOption
 
 EXAMPLE = "metassay resume run"
 
 
-def run_resume(
+def run_resume_command(
     run: Annotated[str, typer.Argument(help="Run folder.", metavar="RUN")],
     *,
     workers: Annotated[
@@ -30,4 +35,4 @@ def run_resume(
         options["json"] = True
     if quiet:
         options["quiet"] = True
-    run_configuration(options, f"{run}/{CALL_FILE}")
+    run_command_named_in_file(options, f"{run}/{CALL_FILE}")

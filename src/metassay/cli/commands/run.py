@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.commands.resume import run_resume
+from metassay.cli.commands.resume import run_resume_command
 from metassay.cli.configuration_files import (
     TrustOption,
     build_configuration_schema,
     read_configuration,
-    run_configuration,
+    run_command_named_in_file,
 )
 from metassay.errors import InputError
 
@@ -20,7 +20,7 @@ EXAMPLE = "metassay run options.toml"
 MANIFEST = "manifest.json"
 
 
-def run_run(
+def run_run_command(
     config: Annotated[
         str | None,
         typer.Argument(help="TOML or JSON file with options, or the manifest of a run.", metavar="CONFIG"),
@@ -38,6 +38,6 @@ def run_run(
     if config is None:
         raise InputError("no file of options was named.", remedy="Name one, or print its schema: --schema")
     if config == MANIFEST or config.endswith(f"/{MANIFEST}"):
-        run_resume(config.removesuffix(MANIFEST).removesuffix("/") or ".", trust=trust)
+        run_resume_command(config.removesuffix(MANIFEST).removesuffix("/") or ".", trust=trust)
     else:
-        run_configuration(read_configuration(config), config)
+        run_command_named_in_file(read_configuration(config), config)

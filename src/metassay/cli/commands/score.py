@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import DataOptions, MetricFilesOption, OutputOptions
-from metassay.cli.printing import print_line, print_result_blocks
+from metassay.cli.printing import print_line, print_lines_tables_and_notes
 from metassay.cli.progress import show_progress
 from metassay.workflows.options import ScoreSettings
 
@@ -26,7 +26,7 @@ COMMON_OPTIONS = (
 )
 
 
-def run_score(
+def run_score_command(
     data_options: DataOptions,
     output_options: OutputOptions,
     score_options: ScoreSettings,
@@ -79,7 +79,7 @@ def run_score(
         print(result.to_text(table_format), end="")
         return
     unit = "topics" if task.is_ranking else "segments"
-    blocks = result.describe_for_terminal(score_options, unit=unit, decimals=decimals, bare=score_only)
-    print_result_blocks(blocks, verbose=output_options.verbose)
+    blocks = result.describe_result_for_terminal(score_options, unit=unit, decimals=decimals, bare=score_only)
+    print_lines_tables_and_notes(blocks, verbose=output_options.verbose)
     if output_options.out is not None and not score_only:
         print_line(f"Report: {output_options.out}/report.html")

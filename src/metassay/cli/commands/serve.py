@@ -14,7 +14,7 @@ from metassay.cli.printing import print_line
 EXAMPLE = "metassay serve runs/"
 
 
-def run_serve(
+def run_serve_command(
     runs: Annotated[
         list[str],
         typer.Argument(help="Run folders, oldest first, or a folder that contains them.", metavar="RUN…"),

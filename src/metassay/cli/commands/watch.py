@@ -15,7 +15,7 @@ from metassay.errors import InputError
 EXAMPLE = "metassay watch runs/ --fail-on change"
 
 
-def run_watch(
+def run_watch_command(
     runs: Annotated[
         list[str],
         typer.Argument(
@@ -32,13 +32,13 @@ def run_watch(
     json: JsonOption = False,
 ) -> None:
     """Show what changed over many runs, without false alarms from looking often."""
-    from metassay.workflows.watch import watch, write_watch_page
+    from metassay.workflows.watch import watch, write_html_page_of_changes
 
     if fail_on not in (None, "change"):
         raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
     result = watch(*runs)
     if page is not None:
-        write_watch_page(result, page)
+        write_html_page_of_changes(result, page)
     print_result(result, json=json)
     if fail_on == "change" and result.changed:
         raise typer.Exit(EXIT_CHANGED)

@@ -11,14 +11,14 @@ from metassay.cli.configuration_files import (
     TrustOption,
     read_command_of_run,
     read_configuration,
-    run_configuration,
+    run_command_named_in_file,
 )
 from metassay.errors import is_remote_path
 
 EXAMPLE = "metassay work run --parts 0-9"
 
 
-def run_work(
+def run_work_command(
     run: Annotated[
         str, typer.Argument(help="Run folder, or a configuration file as for `run`.", metavar="RUN")
     ],
@@ -43,4 +43,4 @@ def run_work(
     options["parts"] = parts
     if workers is not None:
         options["workers"] = workers
-    run_configuration(options, run)
+    run_command_named_in_file(options, run)

@@ -54,12 +54,12 @@ class TextGroups:
 
     def __init__(self, shared_cache: SharedCache) -> None:
         self.group_of_text = shared_cache.find_text_groups()
-        if GroupResults not in shared_cache.run_cache:
+        if GroupResults not in shared_cache.run_cache_command:
             members: dict[TextGroup, list[str]] = {}
             for text in sorted(self.group_of_text):
                 members.setdefault(self.group_of_text[text], []).append(text)
-            shared_cache.run_cache[GroupResults] = GroupResults(members)
-        self.stored: GroupResults = shared_cache.run_cache[GroupResults]
+            shared_cache.run_cache_command[GroupResults] = GroupResults(members)
+        self.stored: GroupResults = shared_cache.run_cache_command[GroupResults]
 
     def find_shared_text_groups(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
         """Return the groups of shared texts that some texts belong to, and the texts that belong to none."""
