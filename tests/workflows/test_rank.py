@@ -46,6 +46,32 @@ def test_the_json_has_the_promised_keys(frame: pl.DataFrame) -> None:
     assert found["results"][1]["metrics"][0]["chance"] > 0
 
 
+def test_metrics_are_found_in_any_case(frame: pl.DataFrame) -> None:
+    """`interface.md`: input is case-insensitive; the result has the exact name of the column."""
+    data = frame.rename({"good": "BLEU-refA"}).with_columns(
+        TER=-pl.col("bad"), hyp=pl.lit("a"), ref=pl.lit("b")
+    )
+    exact = rank(data, human="mqm", metrics="BLEU-refA,TER", draws=20).to_dict()
+    assert {row["metric"] for row in exact["results"][0]["metrics"]} >= {"BLEU-refA", "TER"}
+    assert rank(data, human="mqm", metrics="bleu-REFA,ter", draws=20).to_dict() == exact
+
+
+def test_a_metric_in_two_spellings_is_not_guessed(frame: pl.DataFrame) -> None:
+    data = frame.with_columns(GOOD=-pl.col("good"))
+    with pytest.raises(UnknownName, match="unknown metric 'Good'"):
+        rank(data, human="mqm", metrics="Good", draws=20)
+
+
+def test_a_missing_model_leads_to_the_scores_in_the_data(frame: pl.DataFrame) -> None:
+    data = frame.rename({"good": "COMET-refA"}).with_columns(
+        hyp=pl.lit("a"), ref=pl.lit("b"), src=pl.lit("a")
+    )
+    with pytest.raises(InputError, match="name their columns: COMET-refA"):
+        rank(data, human="mqm", metrics="comet(model=/absent)", draws=20)
+    with pytest.raises(InputError, match="name their columns: COMET-refA"):
+        rank(data, human="mqm", metrics="COMET", draws=20)
+
+
 def test_row_order_and_threads_change_no_byte(frame: pl.DataFrame) -> None:
     said = {
         rank(table, draws=60, meta="spa,pa,kendall:item", method="permutation", workers=workers).to_json()

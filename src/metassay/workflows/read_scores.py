@@ -12,7 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import find_score_columns, list_possible_column_names, select_columns_by_name
+from metassay.data.columns import (
+    find_score_columns,
+    is_numeric,
+    list_possible_column_names,
+    select_columns_by_name,
+)
 from metassay.data.directions import RequestedDirections
 from metassay.data.languages import find_target_languages
 from metassay.data.normalisation import choose_text_normalisation
@@ -30,7 +35,7 @@ from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import score_rows
-from metassay.errors import UnknownName, join_names
+from metassay.errors import InputError, UnknownName, join_names
 from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
@@ -82,6 +87,7 @@ def read_scores(
         human=request.human,
         metrics=[metric for metric in metrics if isinstance(metric, str)],
     )
+    metrics = [_find_column_ignoring_case(metric, score_table.frame) for metric in metrics]
     human_columns = list(dict.fromkeys([*request.human, *score_table.human_columns]))
     scored = _add_missing_metrics(score_table, metrics, human_columns, further_columns, options)
     is_higher_better = look_up_score_directions(scored.table.columns)
@@ -112,6 +118,16 @@ def read_scores(
         languages=[language for language in languages if language is not None],
     )
     return replace(selected, summary=summary)
+
+
+def _find_column_ignoring_case(metric: Any, table: pl.DataFrame) -> Any:
+    """Return the column of numbers that a requested metric names, such as `BLEU-refA` for `bleu-refa`. A
+    metric without such a column, or with several, is returned unchanged.
+    """
+    if not isinstance(metric, str) or metric in table.columns:
+        return metric
+    columns = [name for name in table.columns if name.lower() == metric.lower() and is_numeric(table[name])]
+    return columns[0] if len(columns) == 1 else metric
 
 
 @dataclass(frozen=True)
@@ -212,11 +228,17 @@ def _compute_missing_metrics(
     data = prepare_dataset_for_scoring(data, normalize=None, keep_references=True)
     try:
         metrics = choose_metrics(data, missing_metrics or None, choose_text_normalisation(data, None))
+        scores = score_rows(metrics, build_table_of_outputs_to_score(data)).scores
     except UnknownName as error:
         # The user may have meant a column of scores, such as XCOMET-refA for XCOMET.
         score_columns = [name for name, dtype in table.schema.items() if dtype.is_numeric()]
         raise UnknownName(error.kind, error.name, [*error.valid_names, *score_columns]) from error
-    scores = score_rows(metrics, build_table_of_outputs_to_score(data)).scores
+    except InputError as error:
+        similar_columns = _find_columns_of_metrics_with_reference(missing_metrics, table)
+        if similar_columns:
+            remedy = f"To use the scores in the data, name their columns: {join_names(similar_columns)}."
+            raise InputError(error.message, location=error.location, remedy=remedy) from error
+        raise
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)
@@ -236,3 +258,10 @@ def _warn_of_languages_compared_together(table: pl.DataFrame, languages: Sequenc
         " use other scales for each. To compare each by itself, name the column of languages lp."
     )
     return [note]
+
+
+def _find_columns_of_metrics_with_reference(metrics: Sequence[Any], table: pl.DataFrame) -> list[str]:
+    """Find columns that are named like a metric with a reference, such as `COMET-refA` for `comet`."""
+    names = [metric.partition("(")[0].lower() for metric in metrics if isinstance(metric, str)]
+    prefixes = tuple(f"{name}-" for name in names)
+    return [name for name in table.columns if name.lower().startswith(prefixes) and is_numeric(table[name])]
