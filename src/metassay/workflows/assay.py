@@ -37,8 +37,8 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     metric.
 
     - `contexts` are the columns in whose values accuracy is reported: names of columns, two columns
-      (`year+domain`), ranges of a number with about 250 items each (`mqm:250`), or functions from a row to a
-      label.
+      (`year+domain`), 10 ranges of a number with about as many outputs each (`mqm:10`), or functions from a
+      row to a label.
     - `pairs` says which pairs are compared: `"perturbed"` (the default), `"human"` for the outputs of two
       systems, of which the one with the higher human score is the better, or a table or file with the columns
       `item, output, worse`. With such a table or file, `dataset` is None.

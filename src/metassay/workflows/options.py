@@ -118,8 +118,9 @@ class AssaySettings(Settings):
     contexts: Annotated[
         ContextChoice,
         declare_repeatable_option(
-            "Report accuracy for each value of this column, of two columns (a+b), or for "
-            "ranges of a number with 250 items each (mqm:250). Repeatable.",
+            "Report accuracy for each value of this column (domain), for combinations of two columns "
+            "(domain+system), or for 10 ranges of a number with about as many outputs each (mqm:10). By "
+            "default system, and domain if there is one. Repeatable.",
             "--context",
             "CONTEXT",
         ),
@@ -337,8 +338,8 @@ class ComparedScoresSettings(Settings):
     human: Annotated[
         Names | None,
         declare_cli_option(
-            "Column of human scores. Further columns of human scores, after commas, are not"
-            " treated as metrics.",
+            "Column of human scores. Needed if there are several. Further columns of human scores, after"
+            " commas, are not treated as metrics.",
             panel=SCORES_PANEL,
         ),
     ] = None
@@ -346,7 +347,7 @@ class ComparedScoresSettings(Settings):
         MetricChoice,
         declare_cli_option(
             "Metrics to use, comma-separated: columns of the data, or metrics that metassay"
-            " computes from texts.",
+            " computes from texts. By default all columns of metric scores.",
             "--metrics",
             "-m",
             command_line_type=str | None,
@@ -497,8 +498,8 @@ class DependSettings(ComparedScoresSettings):
     correct: Annotated[
         FilePath | None,
         declare_cli_option(
-            "Write scores that are corrected for the favoured systems to this .parquet, "
-            ".csv or .jsonl file, and evaluate them.",
+            "Remove the advantage of favoured systems from the scores, evaluate the result, and write it to "
+            "this .parquet, .csv or .jsonl file.",
             metavar="FILE",
         ),
     ] = None
@@ -519,8 +520,8 @@ class LabelSettings(ComparedScoresSettings):
     cluster: Annotated[
         str | None,
         declare_cli_option(
-            "What is chosen to be rated: item, or a column of documents such as doc_id. By "
-            "default found in the ratings.",
+            "What people rate as a whole: single items (item), or all items of a document (the column of "
+            "documents, such as doc_id). By default found in the ratings.",
             metavar="COLUMN",
         ),
     ] = None
@@ -606,8 +607,8 @@ class JudgeSettings(Settings):
     ties: Annotated[
         str,
         declare_cli_option(
-            "A verdict that changes with the order is half right (half) or wrong (strict);"
-            " judgebench adds up both orders."
+            "How a verdict counts that changes with the order of the outputs: half right (half), wrong"
+            " (strict), or as in JudgeBench (judgebench)."
         ),
     ] = "half"
     verdict_type: Annotated[
@@ -620,7 +621,8 @@ class JudgeSettings(Settings):
     letters: Annotated[
         str,
         declare_cli_option(
-            "What the winners A and B mean: an output, a position (A was shown first), or auto."
+            "What A and B mean in the column winner: an output (output), or the place where it was shown, A"
+            " first (position). By default found from the data (auto)."
         ),
     ] = "auto"
     lower_is_better: Annotated[

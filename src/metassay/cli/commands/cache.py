@@ -21,7 +21,10 @@ def run_cache_command(
         typer.Option(help="Cache folder. By default the folder in METASSAY_CACHE.", metavar="FOLDER"),
     ] = None,
     most: Annotated[
-        float, typer.Option(help="prune: keep the scores used last, up to this number of gigabytes.", min=0)
+        float,
+        typer.Option(
+            help="With prune: keep this many gigabytes of the scores used last.", metavar="GB", min=0
+        ),
     ] = 10.0,
     json: JsonOption = False,
 ) -> None:

@@ -23,7 +23,7 @@ def run_compare_command(
     ],
     *,
     fail_on: Annotated[
-        str | None, typer.Option(help="change: exit with status 3 if something changed.", metavar="change")
+        str | None, typer.Option(help="Exit with status 3 if something changed.", metavar="change")
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.options import JsonOption
 from metassay.cli.printing import print_line
 
 EXAMPLE = "metassay serve runs/"
@@ -26,8 +25,10 @@ def run_serve_command(
             help="Address to serve on. By default only this machine can connect.", metavar="ADDRESS"
         ),
     ] = ("127.0.0.1"),
-    port: Annotated[int, typer.Option(help="Port; 0 chooses a free one.", min=0, max=65535)] = 8017,
-    json: JsonOption = False,
+    port: Annotated[
+        int, typer.Option(help="Port to serve on; 0 chooses a free one.", metavar="N", min=0, max=65535)
+    ] = 8017,
+    json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON object.")] = False,
 ) -> None:
     """Show runs in the browser, with changes, pairs, reports and notes.
 

@@ -24,7 +24,7 @@ def run_watch_command(
     ],
     *,
     fail_on: Annotated[
-        str | None, typer.Option(help="change: exit with status 3 if something changed.", metavar="change")
+        str | None, typer.Option(help="Exit with status 3 if something changed.", metavar="change")
     ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Write a page with charts to this file.", metavar="FILE.html")
