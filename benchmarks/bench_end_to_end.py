@@ -28,7 +28,7 @@ from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.metrics.registry import parse_metrics
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.sample import get_bundled_sample_path
 from metassay.store.run_scores import RunScores
 from metassay.workflows import assay_pairs
@@ -76,7 +76,7 @@ def main() -> None:
             more = measure_cpu_seconds(
                 lambda: assay(data, metrics=f"{METRICS},{MORE}", out=folder / "more", **run)
             )
-        pairs = make_pairs(clean, per_output=None)
+        pairs = make_perturbed_output_pairs(clean, per_output=None)
         rows = OutputRows(list_texts_to_score(clean, pairs))
         scoring, alone = score_with_kernels(rows, METRICS), score_with_kernels(rows, MORE)
         print(f"{len(data):,} outputs, {len(rows):,} texts, {METRICS}, one thread, seconds of the processor")
@@ -104,13 +104,13 @@ def time_perturbation() -> Iterator[list[float]]:
 
     def call_and_time(*arguments: Any, **keywords: Any) -> Any:
         start = time.process_time()
-        pairs = make_pairs(*arguments, **keywords)
+        pairs = make_perturbed_output_pairs(*arguments, **keywords)
         seconds.append(time.process_time() - start)
         return pairs
 
-    assay_pairs.make_pairs = call_and_time  # type: ignore[attr-defined]
+    assay_pairs.make_perturbed_output_pairs = call_and_time  # type: ignore[attr-defined]
     yield seconds
-    assay_pairs.make_pairs = make_pairs  # type: ignore[attr-defined]
+    assay_pairs.make_perturbed_output_pairs = make_perturbed_output_pairs  # type: ignore[attr-defined]
 
 
 def compile_kernels(data: Dataset) -> None:

@@ -65,11 +65,13 @@ def load_texts(kind: str, size: int) -> list[str]:
 def build_views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[str]], float]:
     own = load_texts(kind, size)
     language = "en" if kind == "speech" else kind
-    method.collect_from_texts(LOADS, language, method.analyse_texts(LOADS, language) or ())
+    method.collect_replacement_material(
+        LOADS, language, method.precompute_text_analyses(LOADS, language) or ()
+    )
     start = time.process_time()
     own_sorted = sorted(own)
-    analyses = method.analyse_texts(own_sorted, language) or ()
-    collected = {method.collection_name: method.collect_from_texts(own_sorted, language, analyses)}
+    analyses = method.precompute_text_analyses(own_sorted, language) or ()
+    collected = {method.collection_name: method.collect_replacement_material(own_sorted, language, analyses)}
     seconds = time.process_time() - start
     return [View(text, str(i), language, collected=collected) for i, text in enumerate(own)], seconds
 
@@ -82,7 +84,7 @@ def measure_cpu_seconds(function: Callable[..., object], *arguments: object) -> 
 
 
 def perturb(method: Perturbation[str], outputs: list[View[str]], keys: Keys) -> None:
-    method.apply_to_outputs(outputs, derive_seeds_from_name(keys, method.name))
+    method.perturb_many_outputs(outputs, derive_seeds_from_name(keys, method.name))
 
 
 def build_keys(outputs: list[View[str]]) -> Keys:
@@ -114,7 +116,7 @@ HEADER = ("perturbation", "text", "outputs", "collect s", "first/s", "warm/s", "
 
 def measure_perturbation(name: str, kind: str, size: int) -> str:
     method = parse_perturbation(name)
-    missing = method.describe_missing_resource("en" if kind == "speech" else kind)
+    missing = method.get_installation_hint_for_language("en" if kind == "speech" else kind)
     if missing:
         return f"{name:18}{kind:8}{missing}"
     outputs, collecting = build_views(method, kind, size)

@@ -18,7 +18,7 @@ from metassay.data.ranked_lists import build_ranked_lists, sort_documents_into_r
 from metassay.meta.contexts.pair_outcomes import compare_scores_of_pairs
 from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.workflows.assay import assay
 
 ITEMS, DEPTH, SYSTEMS, JUDGED = 3_706, 100, 21, 165
@@ -113,7 +113,7 @@ def time_score(users: int, rng: np.random.Generator) -> Dataset:
     index, lists = sort_documents_into_ranked_lists(runs, qrels)
     dataset = Dataset("ranking", index.with_columns(lists.to_series().cast(pl.List(pl.String))), qrels=qrels)
     read = time.perf_counter()
-    pairs = make_pairs(dataset, per_output=4)
+    pairs = make_perturbed_output_pairs(dataset, per_output=4)
     made = time.perf_counter()
     items = pairs.frame["item"]
     before = score_rankings(PAPER_MEASURES, build_ranked_lists(items, pairs.frame["output"], qrels))

@@ -24,7 +24,7 @@ from metassay.data.clusters import assign_outputs_to_clusters
 from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics
-from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_perturbed_output_pairs
 from metassay.workflows.assay_plan import ExecutionOptions
 from metassay.workflows.given_pairs import build_pairs_from_user_table, drop_identical_pairs
 from metassay.workflows.human_pairs import find_human_pairs
@@ -109,7 +109,7 @@ def score_dataset(name, folder, perturbations=None):
     """Perturb every output in every way, score everything, and store what the study needs."""
     data, human = draw_data(name)
     perturbations = perturbations or (FOR_TEXT if name == "realsumm" else METHODS)
-    pairs = make_pairs(data, perturbations=perturbations, per_output=None, workers=1)
+    pairs = make_perturbed_output_pairs(data, perturbations=perturbations, per_output=None, workers=1)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     judged = score_pairs(
         data,
@@ -158,7 +158,7 @@ def score_demetr(folder):
     )
     data = read(own, task="mt", language="en")
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
+    made = make_perturbed_output_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
     for side, source, pairs in (
         ("theirs", theirs, build_pairs_from_user_table(theirs)),
@@ -187,7 +187,7 @@ def score_matched(name, folder):
     target_share = float(np.median(compute_edited_share(better, worse)))
     strengths = choose_strengths(data, target_share)
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
-    pairs = make_pairs(data, perturbations=specs, per_output=None)
+    pairs = make_perturbed_output_pairs(data, perturbations=specs, per_output=None)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     found = score_pairs(
         data,
@@ -220,7 +220,9 @@ def choose_strengths(data, target_share):
         best = None
         pairs_at_first = None
         for strength in (1, 2, 3, 4, 6, 8, 12, 16, 24):
-            pairs = make_pairs(sample, perturbations=[f"{method}(strength={strength})"], per_output=None)
+            pairs = make_perturbed_output_pairs(
+                sample, perturbations=[f"{method}(strength={strength})"], per_output=None
+            )
             pairs_at_first = pairs_at_first or len(pairs)
             if not len(pairs) or 2 * len(pairs) < pairs_at_first:
                 continue

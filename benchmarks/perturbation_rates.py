@@ -21,7 +21,7 @@ from metassay.meta.contexts.perturbation_validity import (
     measure_edit_distances,
     summarize_perturbations,
 )
-from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_perturbed_output_pairs
 from metassay.results.assay import PerturbationStatistics
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -91,7 +91,7 @@ def main() -> None:
     options = parser.parse_args()
     for pair in options.pairs:
         data = load_dataset(pair, options.year)
-        pairs = make_pairs(
+        pairs = make_perturbed_output_pairs(
             data, perturbations=options.methods or None, per_output=None, workers=options.workers
         )
         print(

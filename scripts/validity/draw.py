@@ -14,7 +14,7 @@ import polars as pl
 from scripts.validity.readings import Row, write_rows
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.registry import find_perturbations_for, load_perturbations
 from metassay.tasks import find_task
 
@@ -60,7 +60,9 @@ def draw_pairs(
             if not names:
                 continue
             dataset = Dataset(task, frame, language=language)
-            pairs = make_pairs(dataset, perturbations=names, per_output=None, seed=seed + turn)
+            pairs = make_perturbed_output_pairs(
+                dataset, perturbations=names, per_output=None, seed=seed + turn
+            )
             shuffled = pairs.frame.sample(fraction=1, shuffle=True, seed=seed + turn)
             for _, _, name, original, changed in shuffled.iter_rows():
                 if len(drawn[name]) < wanted[name]:

@@ -94,7 +94,7 @@ def count_verdicts(texts: list[RatedText], perturbation: str, language: str) -> 
         rng = np.random.default_rng(0)
         for _ in range(DRAWS):
             keys = rng.integers(0, 2**63, len(views), dtype=np.uint64)
-            for number, perturbed in enumerate(method.apply_to_outputs(views, keys)):
+            for number, perturbed in enumerate(method.perturb_many_outputs(views, keys)):
                 original = candidates[number]
                 if perturbed is not None and perturbed in original.others:
                     verdict = _compare(original.others[perturbed], original.score)

@@ -14,7 +14,7 @@ def needs():
     def check(perturbation: str, language: str) -> None:
         from metassay.perturbations.registry import parse_perturbation
 
-        missing = parse_perturbation(perturbation).describe_missing_resource(language)
+        missing = parse_perturbation(perturbation).get_installation_hint_for_language(language)
         if missing is not None:
             pytest.skip(missing)
 

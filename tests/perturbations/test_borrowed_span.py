@@ -11,7 +11,7 @@ import pytest
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.perturbations.base import View
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.sentences import BorrowedSpan
 from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 
@@ -50,27 +50,33 @@ def dataset(scores: list[float | None]) -> Dataset:
 
 
 def test_lower_scored_outputs_lend_and_higher_scored_ones_do_not() -> None:
-    pairs = make_pairs(dataset([0.0, -5.0, -1.0, 0.0]), perturbations=["borrowed_span"]).frame
+    pairs = make_perturbed_output_pairs(
+        dataset([0.0, -5.0, -1.0, 0.0]), perturbations=["borrowed_span"]
+    ).frame
     assert pairs.select("item", "system", "worse").rows() == [("1", "good", "a x"), ("2", "bad", "c d")]
 
 
 def test_where_an_item_is_not_rated_the_systems_mean_decides() -> None:
-    pairs = make_pairs(dataset([0.0, -5.0, None, None]), perturbations=["borrowed_span"]).frame
+    pairs = make_perturbed_output_pairs(
+        dataset([0.0, -5.0, None, None]), perturbations=["borrowed_span"]
+    ).frame
     assert pairs.select("item", "system").rows() == [("1", "good"), ("2", "good")]
 
 
 def test_data_without_human_scores_is_refused() -> None:
     data = Dataset("mt", pl.DataFrame({"item": ["1"], "system": ["s"], "output": ["a b"]}))
     with pytest.raises(InputError, match="needs human scores"):
-        make_pairs(data, perturbations=["borrowed_span"])
+        make_perturbed_output_pairs(data, perturbations=["borrowed_span"])
     with pytest.raises(InputError, match="less than 1 word"):
-        make_pairs(data, perturbations=["borrowed_span(longest=0)"])
+        make_perturbed_output_pairs(data, perturbations=["borrowed_span(longest=0)"])
 
 
 def test_on_wmt_most_rated_outputs_can_borrow(real_data: Callable[[str], Path]) -> None:
     frame = pl.read_parquet(real_data("wmt22/wmt22_en-de.parquet")).filter(pl.col("seg_id") <= 300)
     columns = frame.select(item=pl.col("seg_id").cast(str), system="system", output="hyp", lp="lp", mqm="mqm")
-    pairs = make_pairs(Dataset("mt", columns, human=("mqm",)), perturbations=["borrowed_span"])
+    pairs = make_perturbed_output_pairs(
+        Dataset("mt", columns, human=("mqm",)), perturbations=["borrowed_span"]
+    )
     count = pairs.counts["borrowed_span"]
     assert count.applied / (count.applied + count.not_applicable) > 0.4
     assert (pairs.frame["output"] != pairs.frame["worse"]).all()

@@ -14,8 +14,8 @@ from scripts.validity.readings import COLUMNS, VERDICTS
 from sklearn.metrics import cohen_kappa_score
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.label_errors import find_label_error_rate, wilson_interval
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.label_errors import look_up_perturbation_error_rate, wilson_interval
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.registry import list_default_perturbations, load_perturbations
 from metassay.tasks import find_task
 
@@ -67,7 +67,7 @@ def test_package_and_page_have_the_counts_of_the_readings(language: str) -> None
     counts = count_verdicts(language)
     assert set(cells) == set(counts)
     for method, (pairs, worse, grammatical) in counts.items():
-        error = find_label_error_rate(method, language)
+        error = look_up_perturbation_error_rate(method, language)
         if language in {"zh", "ja"} and method in WORD_EDITS:
             assert error is None
             continue
@@ -160,13 +160,17 @@ def test_perturbations_still_make_the_pairs_that_were_read(language: str) -> Non
             methods = sorted({pair[0] for pair in expected} & set(find_task(task).perturbations))
             if methods:
                 dataset = Dataset(task, frame, language=language)
-                made = make_pairs(dataset, perturbations=methods, per_output=None, seed=14 + turn).frame
+                made = make_perturbed_output_pairs(
+                    dataset, perturbations=methods, per_output=None, seed=14 + turn
+                ).frame
                 pairs |= set(zip(made["perturbation"], made["output"], made["worse"]))
     assert expected <= pairs
 
 
 def test_perturbations_that_were_not_read_have_no_label_error() -> None:
-    assert find_label_error_rate("removal", None) is None
-    assert find_label_error_rate("removal", "tlh") is None
-    assert find_label_error_rate("removal(strength=3)", "en") is None
-    assert find_label_error_rate("removal", "en-GB") == find_label_error_rate("removal", "en")
+    assert look_up_perturbation_error_rate("removal", None) is None
+    assert look_up_perturbation_error_rate("removal", "tlh") is None
+    assert look_up_perturbation_error_rate("removal(strength=3)", "en") is None
+    assert look_up_perturbation_error_rate("removal", "en-GB") == look_up_perturbation_error_rate(
+        "removal", "en"
+    )

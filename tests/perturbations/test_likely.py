@@ -17,7 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import Likeliest
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.registry import parse_perturbation
 from metassay.stats.streams import Stream
 from real_llm import interpreter, weights
@@ -58,7 +58,7 @@ def test_many_draws_find_the_likeliest_of_all_removals() -> None:
 def test_many_outputs_at_once_are_what_single_ones_are() -> None:
     views, keys = [view(text) for text in TEXTS], np.array([3, 9, 12], np.uint64)
     method = Likeliest(method="insertion", of=4, likelihoods=bigrams)
-    assert method.apply_to_outputs(views, keys) == [
+    assert method.perturb_many_outputs(views, keys) == [
         method.apply(v, Stream(int(k))) for v, k in zip(views, keys)
     ]
     assert Likeliest(of=4, likelihoods=bigrams).apply(view("cat"), Stream(1)) is None
@@ -87,7 +87,7 @@ def test_a_text_the_model_cannot_read_is_never_preferred() -> None:
 def test_what_cannot_be_chosen_from_is_refused(spec: str, why: str) -> None:
     frame = pl.DataFrame({"item": ["1"], "system": ["s"], "output": TEXTS[:1], "references": [TEXTS[:1]]})
     with pytest.raises(InputError, match=why):
-        make_pairs(Dataset("asr", frame), perturbations=[spec])
+        make_perturbed_output_pairs(Dataset("asr", frame), perturbations=[spec])
 
 
 def test_the_word_list_of_the_data_set_is_that_of_the_method() -> None:
@@ -95,7 +95,7 @@ def test_the_word_list_of_the_data_set_is_that_of_the_method() -> None:
         {"item": ["1", "2"], "system": ["s"] * 2, "output": TEXTS[:2], "references": [TEXTS[:1]] * 2}
     )
     methods = [Likeliest(method=name, of=3, likelihoods=bigrams) for name in ("insertion", "removal")]
-    pairs = make_pairs(Dataset("asr", frame), perturbations=methods, per_output=None)
+    pairs = make_perturbed_output_pairs(Dataset("asr", frame), perturbations=methods, per_output=None)
     assert dict(pairs.counts)["likely(method=insertion,of=3)"].pairs == 2
     assert dict(pairs.counts)["likely(of=3)"].pairs == 2
 

@@ -21,7 +21,7 @@ from metassay.llm.requests import LlmFailure
 from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, extract_perturbed_output, list_prompt_fields
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.tasks import load_tasks, mt
 
 
@@ -36,7 +36,7 @@ def test_the_request_is_the_papers_and_the_key_stays_in_the_environment(
     monkeypatch.setenv("METASSAY_LLM_KEY", "secret")
     running = server(echo_worse)
     settings = LlmSettings(running.url, "tiny", cache=tmp_path / "answers.jsonl", price=(1.0, 2.0))
-    pairs = make_pairs(dataset(2), perturbations=["llm"], llm=settings)
+    pairs = make_perturbed_output_pairs(dataset(2), perturbations=["llm"], llm=settings)
     body, headers = running.asked[0]
     assert {k: body[k] for k in ("model", "temperature", "max_tokens", "top_p")} == {
         "model": "tiny",
@@ -70,10 +70,10 @@ def test_equal_outputs_are_asked_once_and_a_second_run_asks_nothing(
 ) -> None:
     running = server(echo_worse)
     settings = LlmSettings(running.url, cache=tmp_path / "cache" / "answers.jsonl", concurrency=4)
-    first = make_pairs(dataset(20), perturbations=["llm"], llm=settings)
+    first = make_perturbed_output_pairs(dataset(20), perturbations=["llm"], llm=settings)
     assert len(running.asked) == 20
     assert first.frame["worse"].to_list() == [f"{text} indeed" for text in first.frame["output"]]
-    again = make_pairs(dataset(20), perturbations=["llm"], llm=settings)
+    again = make_perturbed_output_pairs(dataset(20), perturbations=["llm"], llm=settings)
     assert len(running.asked) == 20
     assert again.frame.equals(first.frame)
     assert (again.usage["llm"]["asked"], again.usage["llm"]["cached"]) == (0, 20)
@@ -84,10 +84,10 @@ def test_a_run_that_was_stopped_asks_only_for_the_rest(
 ) -> None:
     cache = tmp_path / "answers.jsonl"
     running = server(echo_worse)
-    make_pairs(dataset(5), perturbations=["llm"], llm=LlmSettings(running.url, cache=cache))
+    make_perturbed_output_pairs(dataset(5), perturbations=["llm"], llm=LlmSettings(running.url, cache=cache))
     whole = cache.read_bytes()
     cache.write_bytes(whole[:-20])  # stopped while the fifth answer was written
-    make_pairs(dataset(12), perturbations=["llm"], llm=LlmSettings(running.url, cache=cache))
+    make_perturbed_output_pairs(dataset(12), perturbations=["llm"], llm=LlmSettings(running.url, cache=cache))
     asked = Counter(body["messages"][0]["content"] for body, _ in running.asked)
     assert sorted(asked.values()) == [1] * 11 + [2]
     assert all(AnswerCache(cache).get(json.loads(line)["key"]) for line in whole.decode().splitlines())
@@ -98,7 +98,7 @@ def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch
     method = LlmRewriting.from_settings(LlmSettings(running.url, concurrency=1), mt.TASK)
     monkeypatch.setattr(method.asker.backend, "sleep", lambda _: None)
     with pytest.raises(LlmFailure, match="does not answer"):
-        make_pairs(dataset(MAX_FAILURES_WITHOUT_ANSWER + 2), perturbations=[method])
+        make_perturbed_output_pairs(dataset(MAX_FAILURES_WITHOUT_ANSWER + 2), perturbations=[method])
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,9 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
         number = body["messages"][0]["content"].split("Output: text number ")[1][0]
         handler.reply(answer(*replies.get(number, ("worse text", "stop"))))
 
-    pairs = make_pairs(dataset(4), perturbations=["llm"], llm=LlmSettings(server(behave).url))
+    pairs = make_perturbed_output_pairs(
+        dataset(4), perturbations=["llm"], llm=LlmSettings(server(behave).url)
+    )
     count = pairs.counts["llm"]
     assert (count.applied, count.unchanged, count.not_applicable) == (2, 2, 4)
 
@@ -159,7 +161,7 @@ def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> Non
 )
 def test_the_prompts_of_the_paper_are_sent(server: Callable[[Reply], Any], task: str, expected: str) -> None:
     running = server(lambda handler, _: handler.reply(answer("worse text")))
-    pairs = make_pairs(
+    pairs = make_perturbed_output_pairs(
         dataset(1, task), perturbations=["llm(prompt=paper)"], llm=LlmSettings(running.url, concurrency=1)
     )
     (body, _), *_ = running.asked
@@ -178,19 +180,19 @@ def test_prompts_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     own.write_text("Make this worse: {output}")
     settings = LlmSettings("http://localhost:9", prompt=own)
     with pytest.raises(InputError, match="has a prompt of its own"):
-        make_pairs(dataset(1), perturbations=["llm(prompt=paper)"], llm=settings)
+        make_perturbed_output_pairs(dataset(1), perturbations=["llm(prompt=paper)"], llm=settings)
 
 
 def test_without_a_model_there_is_an_error_that_says_how_to_name_one() -> None:
     with pytest.raises(InputError, match="--llm-url"):
-        make_pairs(dataset(1), perturbations=["llm"])
+        make_perturbed_output_pairs(dataset(1), perturbations=["llm"])
     with pytest.raises(InputError, match="not an address"):
-        make_pairs(dataset(1), perturbations=["llm"], llm=LlmSettings("file:///etc/passwd"))
+        make_perturbed_output_pairs(dataset(1), perturbations=["llm"], llm=LlmSettings("file:///etc/passwd"))
 
 
 def test_naming_a_model_adds_the_method_to_the_defaults(server: Callable[[Reply], Any]) -> None:
     data = Dataset("asr", pl.DataFrame({"item": ["1"], "system": ["a"], "output": ["some words here"]}))
-    pairs = make_pairs(data, llm=LlmSettings(server(echo_worse).url), per_output=None)
+    pairs = make_perturbed_output_pairs(data, llm=LlmSettings(server(echo_worse).url), per_output=None)
     assert set(pairs.frame["perturbation"]) == {"insertion", "llm", "phonetic", "removal", "swapping"}
 
 

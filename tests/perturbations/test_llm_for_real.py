@@ -21,7 +21,7 @@ from pathlib import Path
 import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.llm.settings import LlmSettings
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 
 texts = [f"The {animal} sat on the mat." for animal in
          ("cat", "dog", "cow", "hen", "fox", "owl", "pig", "rat", "bee", "elk")]
@@ -31,7 +31,7 @@ cache = Path(sys.argv[2])
 prompt = cache.with_name("prompt.txt")  # so small a model needs a plain order
 prompt.write_text("Repeat this sentence with one word changed: {output}")
 settings = LlmSettings(sys.argv[1], "smollm2", prompt=prompt, cache=cache, concurrency=1, timeout=300)
-pairs = make_pairs(data, perturbations=["llm(temperature=1.0,tokens=60)"], llm=settings)
+pairs = make_perturbed_output_pairs(data, perturbations=["llm(temperature=1.0,tokens=60)"], llm=settings)
 print(pairs.frame.write_ndjson())
 """
 

@@ -57,6 +57,8 @@ def test_spans_that_touch_do_not_overlap() -> None:
     spans.add_span((10, 20))
     spans.add_span((0, 5))
     free = [
-        span for span in ((5, 10), (4, 6), (9, 11), (12, 13), (20, 30), (0, 30)) if spans.is_span_free(span)
+        span
+        for span in ((5, 10), (4, 6), (9, 11), (12, 13), (20, 30), (0, 30))
+        if spans.overlaps_no_stored_span(span)
     ]
     assert free == [(5, 10), (20, 30)]

@@ -12,8 +12,8 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, find_names_in_texts
 from metassay.perturbations.entity_census import (
     MentionCounts,
+    build_name_replacement_table,
     can_replace_name,
-    classify_names_and_list_replacements,
     describe_grammatical_role_of_name,
 )
 from metassay.perturbations.languages.name_finder import (
@@ -34,7 +34,11 @@ def split_names(text: str, language: str) -> set[tuple[str, str]]:
 def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
     """Everything that the first text can become in this data set."""
     method = EntitySubstitution()
-    collected = {"entity": method.collect_from_texts(texts, language, method.analyse_texts(texts, language))}
+    collected = {
+        "entity": method.collect_replacement_material(
+            texts, language, method.precompute_text_analyses(texts, language)
+        )
+    }
     view = View(texts[0], "1", language, collected=collected)
     worse = {
         method.apply(view, Stream(derive_seed_from_name(compute_output_seed(seed, "1", texts[0]), "entity")))
@@ -148,7 +152,7 @@ def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, st
     counts = MentionCounts()
     for name, kind in mentions:
         counts.count_names_in_text(name, [(0, len(name), kind, "")])
-    return classify_names_and_list_replacements(counts, language)["kinds"]
+    return build_name_replacement_table(counts, language)["kinds"]
 
 
 def test_mistakes_of_the_finder_are_outvoted() -> None:
@@ -217,7 +221,9 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     texts = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique(maintain_order=True)
     texts = texts[::5][:1200].to_list()
     method = EntitySubstitution()
-    census = method.collect_from_texts(texts, language, method.analyse_texts(texts, language))
+    census = method.collect_replacement_material(
+        texts, language, method.precompute_text_analyses(texts, language)
+    )
     known = {name for names in census["others"].values() for name in names}
     changed = 0
     for text in texts:

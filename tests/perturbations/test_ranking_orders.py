@@ -19,8 +19,8 @@ from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.base import View
-from metassay.perturbations.distinct_outputs import find_distinct_outputs
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.distinct_outputs import prepare_outputs_for_perturbations
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.ranking import DEFAULT_COPIES, RankSwapping, Reordering, Shuffle
 from metassay.perturbations.ranking_pairs import RankedPairs, compare_gains_of_reordered_lists
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
@@ -52,7 +52,7 @@ def draw_order(method: Reordering, size: int, key: int) -> list[int]:
     if isinstance(method, Shuffle):
         top = min(size, method.top)
         return [*stream.sample(top, top), *range(top, size)]
-    drawn = stream.sample(size, 2 * int(method.compute_swap_count_of_each_list(np.array([size]))[0]))
+    drawn = stream.sample(size, 2 * int(method.count_document_swaps_per_list(np.array([size]))[0]))
     order = list(range(size))
     for first, second in zip(drawn[::2], drawn[1::2]):
         order[first], order[second] = order[second], order[first]
@@ -68,9 +68,9 @@ def test_compiled_orders_equal_single_ones(method: Reordering):
         for view, key in zip(chosen, keys.tolist())
     ]
     assert [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())] == single
-    assert method.apply_to_outputs(chosen, keys) == single
+    assert method.perturb_many_outputs(chosen, keys) == single
     lists = build_ranked_lists_from_dicts([view.output for view in chosen], [view.grades for view in chosen])
-    assert list(lists.reorder_documents(method.draw_document_orders(lists.offsets, keys))) == single
+    assert list(lists.reorder_documents(method.draw_random_document_orders(lists.offsets, keys))) == single
     for view, copy in zip(chosen, single):
         assert sorted(copy) == sorted(view.output)
 
@@ -98,7 +98,7 @@ def test_shuffle_leaves_the_tail_alone():
 def test_lists_without_a_relevant_document_are_left_alone():
     (view,) = views([20], relevant=False)
     assert RankSwapping().apply(view, Stream(1)) is None
-    assert RankSwapping().apply_to_outputs([view], np.array([1], np.uint64)) == [None]
+    assert RankSwapping().perturb_many_outputs([view], np.array([1], np.uint64)) == [None]
 
 
 def test_copies_differ_and_depend_on_nothing_else():
@@ -112,7 +112,7 @@ def test_pairs_of_a_data_set():
     rows = [("q1", "a", ["d1", "d2", "d3"]), ("q1", "b", ["d3", "d2", "d1"]), ("q2", "a", ["d1", "d2"])]
     outputs = pl.DataFrame(rows, schema=["item", "system", "output"], orient="row")
     qrels = pl.DataFrame({"item": ["q1", "q2"], "document": ["d1", "d9"], "grade": [1, 1]})
-    pairs = make_pairs(Dataset("ranking", outputs, qrels=qrels))
+    pairs = make_perturbed_output_pairs(Dataset("ranking", outputs, qrels=qrels))
     assert pairs.frame["item"].unique().to_list() == ["q1"]
     assert set(pairs.counts) == {
         "rank_swapping",
@@ -157,7 +157,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     np.testing.assert_array_equal(
         found.is_clearly_worse, (differences <= 0).all(axis=1) & (differences < 0).any(axis=1)
     )
-    assert found.is_worse[found.is_clearly_worse].all()
+    assert found.is_reordered_list_worse[found.is_clearly_worse].all()
     assert sum(list(found.count_pairs().values())[:3]) == len(orders)
 
 
@@ -170,7 +170,7 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
     _, lists = sort_documents_into_ranked_lists(table, judged)
     keys = np.arange(len(lists), dtype=np.uint64)
-    copies = lists.reorder_documents(RankSwapping().draw_document_orders(lists.offsets, keys))
+    copies = lists.reorder_documents(RankSwapping().draw_random_document_orders(lists.offsets, keys))
     clear = compare_gains_of_reordered_lists(lists, copies).is_clearly_worse
     assert clear.mean() > 0.3
     assert (
@@ -188,9 +188,9 @@ def trec_covid(real_data, topics: int) -> Dataset:
 def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):
     dataset = trec_covid(real_data, 2)
     methods = [RankSwapping(), RankSwapping(copy=2), Shuffle()]
-    fast = make_pairs(dataset, perturbations=methods, seed=4)
+    fast = make_perturbed_output_pairs(dataset, perturbations=methods, seed=4)
     assert isinstance(fast, RankedPairs)
-    outputs = find_distinct_outputs(dataset, methods, preprocess="none", seed=4, collected={})
+    outputs = prepare_outputs_for_perturbations(dataset, methods, preprocess="none", seed=4, collected={})
     for method in methods:
         slow = [
             method.apply(view, Stream(int(key)))
@@ -206,7 +206,7 @@ def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):
 
 
 def test_sampled_ranked_pairs_keep_arrays_and_frame_together(real_data):
-    pairs = make_pairs(trec_covid(real_data, 2), per_output=2)
+    pairs = make_perturbed_output_pairs(trec_covid(real_data, 2), per_output=2)
     assert pairs.frame.group_by("item", "system").len()["len"].unique().to_list() == [2]
     assert list(pairs.copies) == [tuple(worse) for worse in pairs.frame["worse"]]
     assert len(pairs.rows) == len(pairs) == sum(count.pairs for count in pairs.counts.values())

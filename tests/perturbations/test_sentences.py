@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from metassay.data.dataset import Dataset
 from metassay.perturbations.base import View
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.sentences import (
     MAXIMUM_COLLECTED_SENTENCES,
     PERTURBATIONS,
@@ -129,11 +129,11 @@ def test_of_many_sentences_evenly_spread_ones_are_kept() -> None:
         f"{number:06d} stands here."
         for number in range(MAXIMUM_COLLECTED_SENTENCES + MAXIMUM_COLLECTED_SENTENCES // 2)
     ]
-    kept = SentenceBorrowing().collect_from_texts(texts, "en", ())
+    kept = SentenceBorrowing().collect_replacement_material(texts, "en", ())
     assert len(set(kept)) == MAXIMUM_COLLECTED_SENTENCES
     numbers = [int(sentence[:6]) for sentence in kept]
     assert max(after - before for before, after in pairwise(numbers)) == 2
-    assert SentenceBorrowing().collect_from_texts(texts[:5], "en", ()) == texts[:5]
+    assert SentenceBorrowing().collect_replacement_material(texts[:5], "en", ()) == texts[:5]
 
 
 def split(text: str) -> list[str]:
@@ -148,7 +148,7 @@ def summaries() -> Dataset:
 
 @pytest.fixture(scope="module")
 def pairs(summaries: Dataset) -> pl.DataFrame:
-    return make_pairs(summaries, perturbations=NAMES, per_output=None).frame
+    return make_perturbed_output_pairs(summaries, perturbations=NAMES, per_output=None).frame
 
 
 def test_on_the_sample_each_edit_is_what_its_name_says(summaries: Dataset, pairs: pl.DataFrame) -> None:
@@ -176,7 +176,7 @@ def test_the_seed_decides_and_the_order_of_rows_does_not(summaries: Dataset, pai
     key = ["item", "system", "perturbation", "worse"]
 
     def made(data: Dataset, seed: int) -> pl.DataFrame:
-        frame = make_pairs(data, perturbations=NAMES, per_output=None, seed=seed).frame
+        frame = make_perturbed_output_pairs(data, perturbations=NAMES, per_output=None, seed=seed).frame
         return frame.select(key).sort(key)
 
     shuffled = summaries.outputs.sample(fraction=1.0, shuffle=True, seed=1)
@@ -186,7 +186,9 @@ def test_the_seed_decides_and_the_order_of_rows_does_not(summaries: Dataset, pai
 
 
 def test_most_real_summaries_can_be_edited(real_data: Callable[[str], Path]) -> None:
-    counts = make_pairs(read(real_data("text/realsumm.parquet"), task="text"), perturbations=NAMES).counts
+    counts = make_perturbed_output_pairs(
+        read(real_data("text/realsumm.parquet"), task="text"), perturbations=NAMES
+    ).counts
     for name in NAMES:
         least = 0.4 if name == "sentence_swapping" else 0.9  # one must lean on the first, which must not
         assert counts[name].applied / (counts[name].applied + counts[name].not_applicable) > least

@@ -14,7 +14,7 @@ from metassay.data.reading import read
 from metassay.errors import InputError
 from metassay.perturbations import words as word_edits
 from metassay.perturbations.base import View
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
 from metassay.stats.streams import (
     Stream,
@@ -102,7 +102,7 @@ def test_compiled_code_agrees_with_apply(edit: WordEdit, texts: list[str], seed:
     views = [view(text) for text in texts]
     keys = derive_seeds_from_name(compute_output_seeds(seed, ["1"] * len(texts), texts), edit.name)
     plain = [edit.apply(v, Stream(key)) for v, key in zip(views, keys.tolist())]
-    assert edit.apply_to_outputs(views, keys) == plain
+    assert edit.perturb_many_outputs(views, keys) == plain
     assert all(result != text for result, text in zip(plain, texts))
 
 
@@ -113,7 +113,7 @@ def test_words_that_cannot_be_found_are_not_edited(edit: WordEdit) -> None:
         view = View(text, "1", language, collected={"insertion": ["天气"]})
         keys = derive_seeds_from_name(compute_output_seeds(0, ["1"], [text]), edit.name)
         assert edit.apply(view, Stream(int(keys[0]))) is None
-        assert edit.apply_to_outputs([view], keys) == [None]
+        assert edit.perturb_many_outputs([view], keys) == [None]
 
 
 def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
@@ -121,7 +121,7 @@ def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
     views = [View(text, "1", None) for text in texts]
     keys = derive_seeds_from_name(compute_output_seeds(0, ["1"] * 3, texts), "swapping")
     expected = [Swapping().apply(view, Stream(key)) for view, key in zip(views, keys.tolist())]
-    assert Swapping().apply_to_outputs(views, keys) == expected
+    assert Swapping().perturb_many_outputs(views, keys) == expected
     assert [output is None for output in expected] == [False, True, False]
 
 
@@ -152,7 +152,7 @@ def test_word_perturbations_are_left_out_without_a_segmenter(
     rows = [
         {"seg_id": 1, "lp": f"en-{language}", "system": "a", "hyp": "我们在学校学习英语和数学。", "ref": "我"}
     ]
-    pairs = make_pairs(read(rows), perturbations=[name])
+    pairs = make_perturbed_output_pairs(read(rows), perturbations=[name])
     assert len(pairs) == 0
     assert any(
         note.startswith(f"{name} does not apply to {language}") and reason in note for note in pairs.notes
@@ -167,7 +167,7 @@ def test_compiled_code_agrees_with_apply_on_wmt(real_data: Callable[[str], Path]
     views = [view(text) for text in texts]
     for edit in EDITS:
         own = derive_seeds_from_name(keys, edit.name)
-        assert edit.apply_to_outputs(views, own) == [
+        assert edit.perturb_many_outputs(views, own) == [
             edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())
         ]
 
@@ -214,7 +214,7 @@ def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_
     for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
         views = [View(text, str(item), "en") for item in range(200)]
         keys = derive_seeds_from_name(compute_output_seeds(0, map(str, range(200)), [text] * 200), "swapping")
-        found = Swapping().perturb_in_compiled_code(views, keys)
+        found = Swapping().perturb_outputs_with_numba(views, keys)
         assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
         assert text not in found
         assert (set(found) == {None}) == (text == "same same same")

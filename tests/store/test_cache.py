@@ -312,7 +312,7 @@ def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: 
     ] == [
         f"Note: {cache / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not stored in the cache."
     ]
-    assert own.load_texts("new") == ["b"]
-    assert texts.load_texts("newer") == ["c"]
-    assert texts.load_texts("known") == ["a", None]
-    assert CachedTexts(None, tmp_path / "cache", about).load_texts("new") is None
+    assert own.load_stored_texts("new") == ["b"]
+    assert texts.load_stored_texts("newer") == ["c"]
+    assert texts.load_stored_texts("known") == ["a", None]
+    assert CachedTexts(None, tmp_path / "cache", about).load_stored_texts("new") is None

@@ -11,7 +11,7 @@ import pytest
 
 import metassay
 from metassay.cli import run_command_line as run
-from metassay.perturbations.forecast import forecast_perturbation_counts
+from metassay.perturbations.forecast import estimate_perturbed_output_counts
 from metassay.text.segmentation import is_word_segmenter_installed
 from metassay.workflows.assay import read_bundled_sample
 
@@ -92,20 +92,24 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
 
 def test_a_large_data_set_is_tried_in_part() -> None:
     data = read_bundled_sample("mt")
-    some = forecast_perturbation_counts(data, maximum_outputs=len(data) // 3)
+    some = estimate_perturbed_output_counts(data, maximum_outputs=len(data) // 3)
     assert {row.tried for row in some} != {len(data)}
     assert all(0 < row.tried <= len(data) // 3 + len(data.systems) for row in some)
     assert [row.perturbation for row in some] == [
-        row.perturbation for row in forecast_perturbation_counts(data)
+        row.perturbation for row in estimate_perturbed_output_counts(data)
     ]
 
 
 def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
     data = read_bundled_sample("mt")
     every = len(data)
-    exact_forecasts = forecast_perturbation_counts(data, maximum_outputs=every, maximum_tagged_outputs=every)
+    exact_forecasts = estimate_perturbed_output_counts(
+        data, maximum_outputs=every, maximum_tagged_outputs=every
+    )
     exact = {row.perturbation: row for row in exact_forecasts}
-    for row in forecast_perturbation_counts(data, maximum_outputs=every, maximum_tagged_outputs=every // 4):
+    for row in estimate_perturbed_output_counts(
+        data, maximum_outputs=every, maximum_tagged_outputs=every // 4
+    ):
         assert (row.tried < len(data)) == (row.perturbation in {"entity", "negation"})
         assert row.tried < len(data) or row == exact[row.perturbation]
 

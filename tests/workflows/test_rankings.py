@@ -13,7 +13,7 @@ import pytest
 import metassay
 from metassay.cli import run_command_line as command_line
 from metassay.errors import InputError
-from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.pairs import make_perturbed_output_pairs
 from metassay.perturbations.ranking_pairs import compare_gains_of_reordered_lists
 from metassay.workflows.assay import read_bundled_sample
 from metassay.workflows.ranking_validity import check_if_rankings_became_worse
@@ -191,7 +191,7 @@ def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
     )
     (tmp_path / "qrels.txt").write_text("q1 0 d5 1\nq2 0 d5 1\n")
     data = metassay.read(tmp_path / "run.txt", qrels=tmp_path / "qrels.txt")
-    pairs = make_pairs(data, perturbations="shuffle", per_output=None, seed=0)
+    pairs = make_perturbed_output_pairs(data, perturbations="shuffle", per_output=None, seed=0)
     gained = compare_gains_of_reordered_lists(pairs.lists.select_lists(pairs.rows), pairs.copies)
     assert (gained.change >= 0).all()
     with pytest.raises(InputError, match="no pair is valid"):
@@ -202,7 +202,7 @@ def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
 def test_a_refused_method_is_named_and_its_pairs_are_gone():
     """Of shuffle's pairs that lost gain all but a few are taken away: the rest gained as often as not."""
     data = read_bundled_sample("ranking")
-    pairs = make_pairs(data, perturbations="rank_swapping,shuffle", per_output=None, seed=0)
+    pairs = make_perturbed_output_pairs(data, perturbations="rank_swapping,shuffle", per_output=None, seed=0)
     found = compare_gains_of_reordered_lists(pairs.lists.select_lists(pairs.rows), pairs.copies)
     methods = pairs.frame["perturbation"].to_numpy()
     bad = np.flatnonzero((methods == "shuffle") & (found.change < 0))[3:]

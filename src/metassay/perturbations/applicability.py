@@ -23,7 +23,7 @@ def explain_why_not_applicable(
     if perturbation.output_kind is OutputKind.RANKING:
         return None
     if perturbation.languages is None:
-        reason = _explain_need_for_spaces(perturbation, language)
+        reason = _explain_if_language_lacks_spaces(perturbation, language)
         if reason is not None or language is None:
             return reason
         return _explain_missing_resource(perturbation, language, strict=strict_resources)
@@ -43,7 +43,7 @@ def explain_why_not_applicable(
     return _explain_missing_resource(perturbation, language, strict=strict_resources)
 
 
-def _explain_need_for_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
+def _explain_if_language_lacks_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
     """Return why a perturbation that needs spaces between words does not apply to a language, or None if it
     does apply.
     """
@@ -57,7 +57,7 @@ def _explain_missing_resource(perturbation: AnyPerturbation, language: str, *, s
     """Return which dictionary or package is missing so that a perturbation cannot be applied, or None if none
     is missing.
     """
-    missing = perturbation.describe_missing_resource(language)
+    missing = perturbation.get_installation_hint_for_language(language)
     if missing is None:
         return None
     if strict:

@@ -77,14 +77,15 @@ class Perturbation(ABC, Generic[T]):
     def apply(self, output_view: View[T], random_stream: Stream) -> T | None:
         """Return the perturbed output, or None if the perturbation does not apply to this output."""
 
-    def apply_to_outputs(self, output_views: Sequence[View[T]], random_keys: Keys) -> list[T | None]:
-        """Apply the perturbation to many outputs. `random_keys` are the seeds of their random numbers.
+    def perturb_many_outputs(self, output_views: Sequence[View[T]], random_keys: Keys) -> list[T | None]:
+        """Return the perturbed version of each output, or None where the perturbation does not apply.
+        `random_keys` are the seeds of their random numbers.
 
         A faster implementation must return exactly what `apply` returns.
         """
         return [self.apply(view, Stream(key)) for view, key in zip(output_views, random_keys.tolist())]
 
-    def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
+    def precompute_text_analyses(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
         """Analyse each text of a data set before any is perturbed, or return None if the perturbation needs
         no analysis.
 
@@ -93,17 +94,17 @@ class Perturbation(ABC, Generic[T]):
         """
         return None
 
-    def collect_from_texts(
+    def collect_replacement_material(
         self,
         texts: Sequence[str],  # noqa: ARG002
         language: str | None,  # noqa: ARG002
-        analyses: Iterable[Any],  # noqa: ARG002
+        text_analyses: Iterable[Any],  # noqa: ARG002
     ) -> Any:
         """Collect from all texts of a language what the perturbation needs to change one, such as a
         vocabulary.
 
-        The texts are distinct and sorted. `analyses` are the results of `analyse_texts` in the same order,
-        empty if there are none. The result must be JSON-able; `apply` finds it in
+        The texts are distinct and sorted. `text_analyses` are the results of `precompute_text_analyses` in
+        the same order, empty if there are none. The result must be JSON-able; `apply` finds it in
         `view.collected[self.name]`.
         """
         return None
@@ -113,12 +114,12 @@ class Perturbation(ABC, Generic[T]):
         """The name under which an output view holds what this perturbation collected from all texts."""
         return self.name
 
-    def describe_missing_resource(self, language: str) -> str | None:  # noqa: ARG002
+    def get_installation_hint_for_language(self, language: str) -> str | None:  # noqa: ARG002
         """Return how to install a dictionary or package that a language needs, or None if none is missing."""
         return None
 
     @property
-    def usage(self) -> dict[str, Any] | None:
+    def language_model_usage(self) -> dict[str, Any] | None:
         """Numbers of requests and tokens that the perturbation has used so far, or None if it uses no
         language model.
         """

@@ -11,10 +11,14 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.perturbations.base import AnyPerturbation
-from metassay.perturbations.distinct_outputs import list_base_languages
+from metassay.perturbations.distinct_outputs import list_languages_without_region
 from metassay.perturbations.preprocessing import preprocess_text
 from metassay.perturbations.registry import is_built_in_perturbation, parse_perturbation
-from metassay.perturbations.text_store import TextStore, build_cache_key_of_perturbation, choose_text_store
+from metassay.perturbations.text_store import (
+    TextStore,
+    build_cache_key_of_perturbation,
+    choose_store_for_perturbed_texts,
+)
 from metassay.process_pool import choose_process_count, map_batches_in_parallel
 
 # Texts that are analysed together and stored together.
@@ -45,7 +49,7 @@ def collect_perturbation_data(
     # Perturbations of rankings collect nothing.
     if dataset.task_definition.is_ranking:
         return CollectedData(by_language, dataset.content_hash)
-    language_column = pl.Series("language", list_base_languages(dataset), pl.String)
+    language_column = pl.Series("language", list_languages_without_region(dataset), pl.String)
     table = dataset.outputs.select(pl.col("^output|references$"), language_column)
     for language in sorted(table["language"].unique(), key=lambda name: name or ""):
         # `eq_missing` also finds the rows without a language; null equals nothing else.
@@ -54,8 +58,8 @@ def collect_perturbation_data(
         dependencies = f"{language} {preprocess} {dataset.content_hash}"
         by_name: dict[str, Any] = {}
         for perturbation in perturbations:
-            collected = _load_or_collect_perturbation_data(
-                perturbation, source, dependencies, choose_text_store(perturbation, store)
+            collected = _load_or_collect_replacement_material(
+                perturbation, source, dependencies, choose_store_for_perturbed_texts(perturbation, store)
             )
             if collected is not None:
                 by_name[perturbation.collection_name] = collected
@@ -107,28 +111,28 @@ def _list_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
     return sorted({preprocess_text(text, preprocess) for text in distinct})
 
 
-def _load_or_collect_perturbation_data(
+def _load_or_collect_replacement_material(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Any:
     """Return what a perturbation collects from all texts of a language, from the store of earlier results if
     it is there.
     """
     name = f"{build_cache_key_of_perturbation(perturbation)} collected {dependencies}"
-    stored = None if store is None else store.load_texts(name)
+    stored = None if store is None else store.load_stored_texts(name)
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
-        for batch_name in _make_names_of_stored_analyses(perturbation, text_source, dependencies):
-            store.load_texts(batch_name)
+        for batch_name in _make_cache_keys_of_analyses(perturbation, text_source, dependencies):
+            store.load_stored_texts(batch_name)
         return json.loads(stored[0] or "null")
-    analyses = _analyse_texts_in_batches(perturbation, text_source, dependencies, store)
-    collected = perturbation.collect_from_texts(text_source.texts, text_source.language, analyses)
+    analyses = _load_or_compute_text_analyses(perturbation, text_source, dependencies, store)
+    collected = perturbation.collect_replacement_material(text_source.texts, text_source.language, analyses)
     if collected is not None and store is not None:
         store.save_texts(name, [json.dumps(collected, ensure_ascii=False)])
     return collected
 
 
-def _analyse_texts_in_batches(
+def _load_or_compute_text_analyses(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Iterator[Any]:
     """Yield a perturbation's analysis of each text in order. Stored batches of analyses are loaded, and new
@@ -136,16 +140,16 @@ def _analyse_texts_in_batches(
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    names = _make_names_of_stored_analyses(perturbation, text_source, dependencies)
+    names = _make_cache_keys_of_analyses(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
-        stored = store.load_texts(names[first_missing])
+        stored = store.load_stored_texts(names[first_missing])
         if stored is None:
             break
         yield from (json.loads(analysis or "null") for analysis in stored)
         first_missing += 1
     for number, analyses in enumerate(
-        _analyse_remaining_batches(first_missing, perturbation, text_source), first_missing
+        _compute_text_analyses_from_batch(first_missing, perturbation, text_source), first_missing
     ):
         if analyses is None:
             return
@@ -156,7 +160,7 @@ def _analyse_texts_in_batches(
         yield from analyses
 
 
-def _make_names_of_stored_analyses(
+def _make_cache_keys_of_analyses(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str
 ) -> list[str]:
     """Return the name under which the analyses of each batch of texts are stored."""
@@ -167,7 +171,7 @@ def _make_names_of_stored_analyses(
     ]
 
 
-def _analyse_remaining_batches(
+def _compute_text_analyses_from_batch(
     first_batch: int, perturbation: AnyPerturbation, text_source: _TextsOfLanguage
 ) -> Iterator[list[Any] | None]:
     """Analyse the texts of all batches from `first_batch` on, in several processes if that saves time."""
@@ -176,11 +180,11 @@ def _analyse_remaining_batches(
     processes = choose_process_count(len(starts) * BATCH_SIZE, text_source.workers)
     if processes == 0 or not is_built_in_perturbation(perturbation):
         for texts in batches:
-            yield perturbation.analyse_texts(texts, text_source.language)
+            yield perturbation.precompute_text_analyses(texts, text_source.language)
     # A perturbation without an analysis returns None for any texts, so that no processes are started for it.
-    elif perturbation.analyse_texts([], text_source.language) is not None:
+    elif perturbation.precompute_text_analyses([], text_source.language) is not None:
         payloads = (AnalysisBatch(perturbation.spec, text_source.language, list(texts)) for texts in batches)
-        yield from map_batches_in_parallel(analyse_text_batch, payloads, processes)
+        yield from map_batches_in_parallel(compute_text_analyses_in_worker, payloads, processes)
 
 
 class AnalysisBatch(NamedTuple):
@@ -191,6 +195,6 @@ class AnalysisBatch(NamedTuple):
     texts: list[str]
 
 
-def analyse_text_batch(batch: AnalysisBatch) -> list[Any] | None:
+def compute_text_analyses_in_worker(batch: AnalysisBatch) -> list[Any] | None:
     """Analyse the texts of a batch for a perturbation. Worker processes call this function."""
-    return parse_perturbation(batch.spec).analyse_texts(batch.texts, batch.language)
+    return parse_perturbation(batch.spec).precompute_text_analyses(batch.texts, batch.language)

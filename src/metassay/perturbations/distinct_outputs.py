@@ -35,12 +35,12 @@ class DistinctOutputs:
     keys: Keys
     """For each view, the key of its random numbers."""
 
-    def get_output_views(self, positions: LongArray) -> list[View[Output]]:
+    def get_outputs_with_context(self, output_positions: LongArray) -> list[View[Output]]:
         """Return what perturbations may read about the outputs at some positions."""
-        return [self.views[position] for position in positions.tolist()]
+        return [self.views[position] for position in output_positions.tolist()]
 
     @cached_property
-    def positions_by_language(self) -> dict[str | None, LongArray]:
+    def output_positions_by_language(self) -> dict[str | None, LongArray]:
         """The positions of the outputs of each language."""
         positions: defaultdict[str | None, list[int]] = defaultdict(list)
         for position, view in enumerate(self.views):
@@ -50,7 +50,7 @@ class DistinctOutputs:
         return {language: np.asarray(positions[language], dtype=np.int64) for language in languages}
 
 
-def find_distinct_outputs(
+def prepare_outputs_for_perturbations(
     dataset: Dataset,
     perturbations: Sequence[AnyPerturbation],
     *,
@@ -64,12 +64,12 @@ def find_distinct_outputs(
     """
     needed_fields = _list_fields_needed_by_perturbations(dataset, perturbations)
     outputs = [_preprocess_output(output, preprocess) for output in dataset.outputs["output"]]
-    rivals = _list_worse_outputs(dataset, outputs) if "rivals" in needed_fields else {}
-    siblings = _list_outputs_by_item(dataset, outputs) if "siblings" in needed_fields else {}
+    rivals = _list_outputs_with_lower_human_scores(dataset, outputs) if "rivals" in needed_fields else {}
+    siblings = _group_distinct_outputs_by_item(dataset, outputs) if "siblings" in needed_fields else {}
     grades = _find_relevance_grades(dataset) if "grades" in needed_fields else {}
     sources = _list_column_values(dataset, "source")
     references = _list_column_values(dataset, "references")
-    languages = list_base_languages(dataset)
+    languages = list_languages_without_region(dataset)
     position_of: dict[tuple[str, Output, str | None], int] = {}
     views: list[View[Output]] = []
     positions = np.empty(len(dataset), np.int64)
@@ -117,7 +117,7 @@ def _preprocess_output(output: Any, preprocess: str) -> Output:
     return tuple(output)
 
 
-def list_base_languages(dataset: Dataset) -> list[str | None]:
+def list_languages_without_region(dataset: Dataset) -> list[str | None]:
     """Return the language of each row of a data set without its region, such as `en` for en-GB."""
     tags = dataset.languages
     # There are few tags and many rows, so each tag is parsed once.
@@ -141,16 +141,18 @@ def _find_relevance_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
     return grades
 
 
-def _list_outputs_by_item(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
+def _group_distinct_outputs_by_item(
+    dataset: Dataset, preprocessed_outputs: Sequence[Output]
+) -> dict[str, tuple[Output, ...]]:
     """List the distinct outputs of each item, sorted."""
     distinct: defaultdict[str, set[Output]] = defaultdict(set)
-    for item, output in zip(dataset.outputs["item"], outputs):
+    for item, output in zip(dataset.outputs["item"], preprocessed_outputs):
         distinct[item].add(output)
     return {item: tuple(sorted(item_outputs)) for item, item_outputs in distinct.items()}
 
 
-def _list_worse_outputs(
-    dataset: Dataset, outputs: Sequence[Output]
+def _list_outputs_with_lower_human_scores(
+    dataset: Dataset, preprocessed_outputs: Sequence[Output]
 ) -> dict[tuple[str, Output], tuple[Output, ...]]:
     """List for each output the outputs of the same item with a lower human score, the lowest first.
 
@@ -164,7 +166,7 @@ def _list_worse_outputs(
     )
     scores = table.select(pl.when("has_scores").then("score").otherwise("system_score")).to_series()
     scores_of: defaultdict[str, defaultdict[Output, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for item, output, score in zip(table["item"], outputs, scores):
+    for item, output, score in zip(table["item"], preprocessed_outputs, scores):
         if score is not None:
             scores_of[item][output].append(score)
     rivals: dict[tuple[str, Output], tuple[Output, ...]] = {}

@@ -11,13 +11,13 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity_census import (
     Census,
     MentionCounts,
+    build_name_replacement_table,
     can_replace_name,
-    classify_names_and_list_replacements,
     describe_grammatical_role_of_name,
-    resolve_name_and_kind,
+    normalise_name_mention,
 )
 from metassay.perturbations.languages.name_finder import (
-    add_grammatical_forms_from_articles,
+    find_grammatical_forms_of_names,
     find_names,
     find_nationalities_and_dates,
 )
@@ -32,7 +32,7 @@ from metassay.text.words import Span, replace_spans
 
 # What is needed in each language without a spaCy model.
 _RESOURCES = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}
-# Texts whose names are kept between `collect_from_texts` and `apply`. More texts are searched twice.
+# Texts whose names are kept between `collect_replacement_material` and `apply`. More are searched twice.
 _CACHED_TEXTS = 1 << 17
 _CACHED_NAMES = 1 << 13
 
@@ -51,7 +51,7 @@ class EntitySubstitution(WordEdit):
     tagged_languages: ClassVar[frozenset[str]] = frozenset(_RESOURCES)
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return how to install a missing package that finding names needs, or None if none is missing.
 
         A spaCy model replaces all of them but pymorphy3.
@@ -62,24 +62,26 @@ class EntitySubstitution(WordEdit):
         ]
         return resources.describe_missing_resource(*needed, language=language)
 
-    def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
+    def precompute_text_analyses(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
         """Find the names that each text mentions."""
-        if language not in _RESOURCES or self.describe_missing_resource(language):
+        if language not in _RESOURCES or self.get_installation_hint_for_language(language):
             return None
         return find_names_in_texts(texts, language)
 
-    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
+    def collect_replacement_material(
+        self, texts: Sequence[str], language: str | None, text_analyses: Iterable[Any]
+    ) -> Any:
         """Collect all names in the texts of the data set, with the kind of each name and the names that can
         replace it.
         """
-        if language not in _RESOURCES or self.describe_missing_resource(language):
+        if language not in _RESOURCES or self.get_installation_hint_for_language(language):
             return None
         counts = MentionCounts()
-        for text, mentions in zip(texts, analyses):
+        for text, mentions in zip(texts, text_analyses):
             counts.count_names_in_text(text, mentions)
             # `apply` reads the same texts next, and would search them again.
             _cache_names_found_in_text(text, language, mentions)
-        return classify_names_and_list_replacements(counts, language)
+        return build_name_replacement_table(counts, language)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random names replaced."""
@@ -89,7 +91,7 @@ class EntitySubstitution(WordEdit):
             random_stream,
         )
 
-    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+    def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Replace random names in outputs of one language. The names of all outputs are found together, which
         is faster.
         """
@@ -126,7 +128,7 @@ def _find_replaceable_names(
     """Find the names of a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
-        resolved = resolve_name_and_kind(
+        resolved = normalise_name_mention(
             text[start:end], mention_kind, mention_form, name_census["kinds"], language
         )
         if resolved is None:
@@ -194,20 +196,22 @@ def find_names_in_texts(texts: Sequence[str], language: str) -> list[Sequence[Me
     mentions = []
     for text, names in zip(texts, _find_names_with_installed_model(texts, language)):
         listed_names = find_nationalities_and_dates(text, language)
-        mentions.append(_merge_names_of_model_and_lists(names, listed_names))
+        mentions.append(_merge_overlapping_names(names, listed_names))
     return mentions
 
 
-def _merge_names_of_model_and_lists(
-    names_of_model: Sequence[Mention], names_of_lists: Sequence[Mention]
+def _merge_overlapping_names(
+    names_from_model: Sequence[Mention], names_from_word_lists: Sequence[Mention]
 ) -> Sequence[Mention]:
     """Merge two lists of names in a text. A name from a word list replaces any name of a model that overlaps
     with it.
     """
-    if not names_of_model or not names_of_lists:
-        return names_of_model or names_of_lists
-    others = [mention for mention in names_of_model if not _overlaps_with_any_name(mention, names_of_lists)]
-    return sorted([*names_of_lists, *others])
+    if not names_from_model or not names_from_word_lists:
+        return names_from_model or names_from_word_lists
+    others = [
+        mention for mention in names_from_model if not _overlaps_with_any_name(mention, names_from_word_lists)
+    ]
+    return sorted([*names_from_word_lists, *others])
 
 
 def _overlaps_with_any_name(name: Mention, other_names: Sequence[Mention]) -> bool:
@@ -223,9 +227,7 @@ def _find_names_with_installed_model(texts: Sequence[str], language: str) -> lis
     entities = find_names_with_spacy(texts, language) if has_spacy_model else find_russian_names(texts)
     if language == "ru":
         return [add_grammatical_forms_to_names(text, names) for text, names in zip(texts, entities)]
-    return [
-        add_grammatical_forms_from_articles(text, names, language) for text, names in zip(texts, entities)
-    ]
+    return [find_grammatical_forms_of_names(text, names, language) for text, names in zip(texts, entities)]
 
 
 PERTURBATIONS = (EntitySubstitution,)

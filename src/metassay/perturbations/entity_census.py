@@ -53,14 +53,14 @@ class MentionCounts:
             self.last_forms[name] = form
 
 
-def classify_names_and_list_replacements(mention_counts: MentionCounts, language: str) -> Census:
+def build_name_replacement_table(name_mention_counts: MentionCounts, language: str) -> Census:
     """Decide for each name of the data set whether it is a person, place or organisation, and list the names
     that can replace it.
     """
-    kinds = _decide_kinds_of_names(mention_counts, language)
+    kinds = _decide_kinds_of_names(name_mention_counts, language)
     decided: Counter[tuple[str, str, str]] = Counter()
-    for (name, kind, form), count in mention_counts.counts.items():
-        resolved = resolve_name_and_kind(name, kind, form, kinds, language)
+    for (name, kind, form), count in name_mention_counts.counts.items():
+        resolved = normalise_name_mention(name, kind, form, kinds, language)
         if resolved is not None:
             decided[resolved] += count
     names_by_level: dict[str, Counter[str]] = defaultdict(Counter)
@@ -75,28 +75,28 @@ def classify_names_and_list_replacements(mention_counts: MentionCounts, language
     others = {}
     for level in sorted(levels_of):
         if language == "ru":
-            fitting = _find_russian_names_with_same_cases(level, names_by_level)
+            fitting = _find_russian_names_seen_in_cases(level, names_by_level)
         else:
-            fitting = _choose_names_for_strictest_grammatical_role(levels_of[level], names_by_level)
+            fitting = _choose_names_of_most_specific_role(levels_of[level], names_by_level)
         others[level] = _list_frequent_names(fitting)
     return {"kinds": kinds, "others": others}
 
 
-def resolve_name_and_kind(
-    name: str, kind: str, grammatical_form: str, known_kinds: dict[str, str], language: str
+def normalise_name_mention(
+    name: str, entity_type: str, grammatical_form: str, entity_type_by_name: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
     """Return the name, kind and grammatical form of a mention, or None if the name has another kind elsewhere
     in the data set.
 
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """
-    if name in known_kinds:
+    if name in entity_type_by_name:
         # A question mark after the kind means that only a hint supports it.
-        if kind.rstrip("?") in {known_kinds[name], "NAME"}:
-            return name, known_kinds[name], grammatical_form
+        if entity_type.rstrip("?") in {entity_type_by_name[name], "NAME"}:
+            return name, entity_type_by_name[name], grammatical_form
         return None
     base_name = name.removesuffix("s")
-    if language == "de" and known_kinds.get(base_name) == "PER":
+    if language == "de" and entity_type_by_name.get(base_name) == "PER":
         return base_name, "PER", "gent"
     return None
 
@@ -111,7 +111,7 @@ def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict
     for (name, kind, _), count in mention_counts.counts.items():
         kind_counts = counts_of[name]
         kind_counts[kind] = kind_counts.get(kind, 0) + count
-    family_names = _find_family_names(counts_of, mention_counts.last_forms, language)
+    family_names = _find_family_names_of_people(counts_of, mention_counts.last_forms, language)
     kinds: dict[str, str] = {}
     for name in sorted(counts_of):  # so that a German genitive comes after the name itself
         kind = _find_most_frequent_name_kind(counts_of[name])
@@ -124,16 +124,16 @@ def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict
     return kinds
 
 
-def _find_family_names(
-    kind_counts_by_name: dict[str, KindCounts], last_forms: dict[str, str], language: str
+def _find_family_names_of_people(
+    entity_type_counts_by_name: dict[str, KindCounts], grammatical_form_by_name: dict[str, str], language: str
 ) -> set[str]:
     """Find the family names of people whose full names are mentioned. In Russian only those of men, because
     women's end differently.
     """
     family_names = set()
-    for name, kind_counts in kind_counts_by_name.items():
+    for name, kind_counts in entity_type_counts_by_name.items():
         is_full_name = " " in name and _find_most_frequent_name_kind(kind_counts) == "PER"
-        if is_full_name and (language != "ru" or last_forms[name].startswith("masc")):
+        if is_full_name and (language != "ru" or grammatical_form_by_name[name].startswith("masc")):
             family_names.add(_extract_family_name(name, language))
     return family_names
 
@@ -216,23 +216,23 @@ def can_replace_name(name: str, other_name: str, grammatical_form: str) -> bool:
     return not (grammatical_form == "gent" and other_name.endswith(_SIBILANTS))
 
 
-def _choose_names_for_strictest_grammatical_role(
-    role_descriptions: Sequence[str], names_by_role: dict[str, Counter[str]]
+def _choose_names_of_most_specific_role(
+    roles_from_specific_to_general: Sequence[str], names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the names that fit the strictest description of a grammatical role which more than one name
-    fits.
-    """
-    for level in role_descriptions:
+    """Return the names that have the most specific grammatical role that more than one name has."""
+    for level in roles_from_specific_to_general:
         if len(names_by_role[level]) > 1:
             return names_by_role[level]
-    return names_by_role[role_descriptions[-1]]
+    return names_by_role[roles_from_specific_to_general[-1]]
 
 
-def _find_russian_names_with_same_cases(role: str, names_by_role: dict[str, Counter[str]]) -> Counter[str]:
+def _find_russian_names_seen_in_cases(
+    role_with_cases: str, names_by_role: dict[str, Counter[str]]
+) -> Counter[str]:
     """Return the Russian names, with counts, that were seen in all grammatical cases that a name in this role
     can have.
     """
-    place, _, cases = role.rpartition(" ")
+    place, _, cases = role_with_cases.rpartition(" ")
     names: Counter[str] = Counter()
     for other_level, other_names in names_by_role.items():
         other_place, _, other_cases = other_level.rpartition(" ")

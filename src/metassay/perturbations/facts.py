@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
-from metassay.perturbations.pronoun import find_row_of_pronoun_table
+from metassay.perturbations.pronoun import classify_pronoun_role
 from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
 from metassay.text.segmentation import (
     describe_missing_word_segmenter,
@@ -238,11 +238,11 @@ def _find_gender_counterpart(text: str, match: re.Match[str], word: str, languag
     if language == "en":
         # "her" is him or his, so the list has no counterpart of it, and the words around it decide.
         if word == "her":
-            return {2: "him", 3: "his"}.get(find_row_of_pronoun_table(text, match, language))
+            return {2: "him", 3: "his"}.get(classify_pronoun_role(text, match, language))
         return _load_gender_counterparts(language)[word]
     # Replaced only where they are clearly the subject: "sie" is she, her or they.
     subjects = {"er", "sie", "он", "она"}
-    if word in subjects and find_row_of_pronoun_table(text, match, language) != 0:
+    if word in subjects and classify_pronoun_role(text, match, language) != 0:
         return None
     # A capital makes "Sie" the polite "you", which has no gender.
     if language == "de" and match[0] != match[0].lower() and match[0] in german.FORMAL_PRONOUNS:
@@ -267,7 +267,7 @@ class ListReplacement(RandomReplacement):
         used_spans = DisjointSpans()
         for pattern, words in _load_word_list_as_patterns(output_view.language or "", self.rows):
             for match in pattern.finditer(output_view.output):
-                if used_spans.is_span_free(match.span()):
+                if used_spans.overlaps_no_stored_span(match.span()):
                     used_spans.add_span(match.span())
                     others = [word for word in words if word != match[0].lower()]
                     alternatives = tuple(copy_case(match[0], word) for word in others)
@@ -327,7 +327,7 @@ class Untranslated(RandomReplacement):
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "replaces a word of the output by a word of the source"
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return how to install the package that splits texts without spaces into words, or None if it is not
         needed.
         """

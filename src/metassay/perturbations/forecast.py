@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from metassay.data.dataset import Dataset
 from metassay.perturbations.applicability import explain_why_not_applicable
 from metassay.perturbations.base import AnyPerturbation
-from metassay.perturbations.distinct_outputs import list_base_languages
-from metassay.perturbations.pairs import PerturbationCount, make_pairs_of_perturbations
+from metassay.perturbations.distinct_outputs import list_languages_without_region
+from metassay.perturbations.pairs import PerturbationCount, perturb_and_pair_outputs
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.perturbations.runner import PairSettings
 
@@ -33,7 +33,7 @@ class PerturbationForecast:
     """Why it does not apply to the outputs of some language, or to any output; None if it does."""
 
 
-def forecast_perturbation_counts(
+def estimate_perturbed_output_counts(
     dataset: Dataset,
     *,
     maximum_outputs: int = MAXIMUM_OUTPUTS,
@@ -45,7 +45,9 @@ def forecast_perturbation_counts(
     sample.
     """
     perturbations = list_default_perturbations(dataset.task_definition)
-    language_counts = {} if dataset.task_definition.is_ranking else Counter(list_base_languages(dataset))
+    language_counts = (
+        {} if dataset.task_definition.is_ranking else Counter(list_languages_without_region(dataset))
+    )
     slow = tuple(p for p in perturbations if not p.tagged_languages.isdisjoint(language_counts))
     fast = tuple(p for p in perturbations if p not in slow)
     counts: dict[str, tuple[PerturbationCount, int]] = {}
@@ -53,7 +55,7 @@ def forecast_perturbation_counts(
         if not group or not len(dataset):
             continue
         sample = _sample_outputs_of_whole_items(dataset, limit)
-        pairs = make_pairs_of_perturbations(sample, group, PairSettings(seed=seed, workers=workers))
+        pairs = perturb_and_pair_outputs(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
     return [

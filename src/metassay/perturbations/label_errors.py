@@ -45,7 +45,7 @@ _SEGMENTED_LANGUAGES = frozenset({"ja", "zh"})
 _WORD_EDITS = frozenset({"removal", "insertion", "swapping", "untranslated"})
 
 
-def find_label_error_rate(perturbation: str, language: str | None) -> LabelError | None:
+def look_up_perturbation_error_rate(perturbation: str, language: str | None) -> LabelError | None:
     """Return how often outputs perturbed in a language are in fact not worse, or None if nobody has estimated
     it.
 
@@ -61,7 +61,7 @@ def find_label_error_rate(perturbation: str, language: str | None) -> LabelError
     return LabelError(name, base_language, pairs_read, not_worse, better, not_worse / pairs_read, low, high)
 
 
-def find_label_error_rates(
+def look_up_perturbation_error_rates(
     perturbations: Iterable[str], languages: Iterable[str | None]
 ) -> dict[tuple[str, str | None], LabelError | None]:
     """Return for each perturbation and language how often perturbed outputs are in fact not worse."""
@@ -69,7 +69,7 @@ def find_label_error_rates(
     errors: dict[tuple[str, str | None], LabelError | None] = {}
     for perturbation in perturbations:
         for language in distinct_languages:
-            errors[perturbation, language] = find_label_error_rate(perturbation, language)
+            errors[perturbation, language] = look_up_perturbation_error_rate(perturbation, language)
     return errors
 
 

@@ -84,7 +84,7 @@ class LlmRewriting(Perturbation[str]):
         answer = None if request is None else self._require_model_connection().ask(request)
         return _parse_model_answer(output_view, answer)
 
-    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+    def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Return the versions of many outputs that a language model wrote. The model is asked for several of
         them at a time.
         """
@@ -100,7 +100,7 @@ class LlmRewriting(Perturbation[str]):
         ]
 
     @property
-    def usage(self) -> dict[str, Any] | None:
+    def language_model_usage(self) -> dict[str, Any] | None:
         """Numbers of requests and tokens used so far, with their cost if the price is known."""
         return None if self.asker is None else self.asker.summarize_usage()
 
@@ -219,13 +219,13 @@ class Likeliest(Perturbation[str]):
     def __post_init__(self) -> None:
         if self.of < 2:
             raise InputError(f"{self.spec}: parameter of must be at least 2.")
-        inner = self.inner_perturbation
+        inner = self.repeated_perturbation
         uses_model = isinstance(inner, LlmRewriting | Likeliest)
         if uses_model or inner.needed_fields or inner.output_kind is not OutputKind.TEXT:
             raise InputError(f"{self.spec}: {self.method} cannot be drawn several times.")
 
     @property
-    def inner_perturbation(self) -> Perturbation[Any]:
+    def repeated_perturbation(self) -> Perturbation[Any]:
         """The perturbation that is applied several times, and of whose results the most likely one is
         kept.
         """
@@ -234,14 +234,14 @@ class Likeliest(Perturbation[str]):
     @property
     def collection_name(self) -> str:
         """The name of the data that the inner perturbation collected from all texts."""
-        return self.inner_perturbation.name
+        return self.repeated_perturbation.name
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the most likely of several perturbed versions of an output."""
         keys_by_draw = [[random_stream.draw_integer_below(1 << 32)] for _ in range(self.of)]
-        return self._choose_most_likely_versions([output_view], keys_by_draw)[0]
+        return self._choose_most_likely_perturbed_outputs([output_view], keys_by_draw)[0]
 
-    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+    def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Return the most likely perturbed version of each output. The model reads versions that are equal
         only once.
         """
@@ -250,10 +250,10 @@ class Likeliest(Perturbation[str]):
         keys_by_draw = [
             [random_stream.draw_integer_below(1 << 32) for random_stream in streams] for _ in range(self.of)
         ]
-        return self._choose_most_likely_versions(output_views, keys_by_draw)
+        return self._choose_most_likely_perturbed_outputs(output_views, keys_by_draw)
 
-    def _choose_most_likely_versions(
-        self, output_views: Sequence[View[str]], random_keys_by_draw: Sequence[Sequence[int]]
+    def _choose_most_likely_perturbed_outputs(
+        self, output_views: Sequence[View[str]], random_keys_by_repetition: Sequence[Sequence[int]]
     ) -> list[str | None]:
         """Perturb each output several times, and return for each the version that a language model finds most
         likely.
@@ -261,8 +261,8 @@ class Likeliest(Perturbation[str]):
         if self.likelihoods is None:
             raise InputError(f"{self.spec} needs a language model.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
         draws = [
-            self.inner_perturbation.apply_to_outputs(output_views, np.array(keys, np.uint64))
-            for keys in random_keys_by_draw
+            self.repeated_perturbation.perturb_many_outputs(output_views, np.array(keys, np.uint64))
+            for keys in random_keys_by_repetition
         ]
         candidates_by_output = []
         compared_texts = set()
@@ -282,40 +282,44 @@ class Likeliest(Perturbation[str]):
             for candidates in candidates_by_output
         ]
 
-    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
+    def collect_replacement_material(
+        self, texts: Sequence[str], language: str | None, text_analyses: Iterable[Any]
+    ) -> Any:
         """Collect what the inner perturbation needs from all texts of a language."""
-        return self.inner_perturbation.collect_from_texts(texts, language, analyses)
+        return self.repeated_perturbation.collect_replacement_material(texts, language, text_analyses)
 
-    def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
+    def precompute_text_analyses(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
         """Analyse each text as the inner perturbation does."""
-        return self.inner_perturbation.analyse_texts(texts, language)
+        return self.repeated_perturbation.precompute_text_analyses(texts, language)
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return why the inner perturbation cannot be applied to a language, or None if it can."""
-        languages = self.inner_perturbation.languages
+        languages = self.repeated_perturbation.languages
         if languages is not None and language not in languages:
             return f"{self.method} knows {', '.join(sorted(languages))}"
-        return self.inner_perturbation.describe_missing_resource(language)
+        return self.repeated_perturbation.get_installation_hint_for_language(language)
 
 
 _HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a model on this machine."
 
 
-def connect_perturbation_to_model(
-    perturbation: Perturbation[Any], llm: LlmSettings | None, task: Task
+def add_language_model_to_perturbation(
+    perturbation: Perturbation[Any], llm_settings: LlmSettings | None, task: Task
 ) -> Perturbation[Any]:
     """Return a perturbation with a connection to the language model of the settings, or unchanged if it needs
     no model.
     """
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
-        return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.non_default_parameters)
+        return LlmRewriting.from_settings(
+            llm_settings or LlmSettings(), task, **perturbation.non_default_parameters
+        )
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:
         parse_perturbations(perturbation.method, task=task)  # refuses perturbations of other tasks
-        if llm is None or llm.local is None:
+        if llm_settings is None or llm_settings.local is None:
             raise InputError(
                 f"{perturbation.spec} needs a language model.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL
             )
-        return replace(perturbation, likelihoods=LocalModel(llm.local).compute_log_likelihoods)
+        return replace(perturbation, likelihoods=LocalModel(llm_settings.local).compute_log_likelihoods)
     return perturbation
 
 

@@ -69,7 +69,7 @@ class Negation(WordEdit):
     tagged_languages: ClassVar[frozenset[str]] = frozenset({"en"})
     summary: ClassVar[str] = "negates a random verb or adjective"
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return how to install the tagger or dictionary that English needs, or None if both are
         installed.
         """
@@ -187,7 +187,10 @@ def _find_edits_that_negate_russian(text: str) -> list[Edit]:
     lower_words = [word[0].lower() for word in words]
     edits = []
     for i, word in enumerate(words):
-        if not russian.can_ne_precede_word(lower_words[i]) or lower_words[max(i - 1, 0)] in {"не", "ни"}:
+        if not russian.can_follow_russian_negation(lower_words[i]) or lower_words[max(i - 1, 0)] in {
+            "не",
+            "ни",
+        }:
             continue
         # A capital inside a sentence marks a name, which may end like a verb.
         if word[0] == lower_words[i] or starts_sentence(text, word.start()):
@@ -230,7 +233,7 @@ def _find_edits_by_pattern_rules(
     edits = []
     for rule in load_regex_replacements(language, list_name):
         for match in rule.pattern.finditer(text):
-            if used_spans.is_span_free(match.span()):
+            if used_spans.overlaps_no_stored_span(match.span()):
                 used_spans.add_span(match.span())
                 if rule.replacement is not None:
                     edits.append((match.span(), match.expand(rule.replacement)))

@@ -15,8 +15,8 @@ from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.collection import CollectedData, collect_perturbation_data
-from metassay.perturbations.distinct_outputs import DistinctOutputs, find_distinct_outputs
-from metassay.perturbations.llm import LlmRewriting, connect_perturbation_to_model
+from metassay.perturbations.distinct_outputs import DistinctOutputs, prepare_outputs_for_perturbations
+from metassay.perturbations.llm import LlmRewriting, add_language_model_to_perturbation
 from metassay.perturbations.preprocessing import check_preprocessing_name
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
@@ -77,30 +77,28 @@ class Pairs:
     def __len__(self) -> int:
         return self.frame.height
 
-    def sample_pairs(self, pairs_per_output: int | None = PER_OUTPUT) -> Self:
-        """Keep at most `pairs_per_output` random perturbations of each output, or all of them if it is None.
+    def sample_pairs_per_output(self, maximum: int | None = PER_OUTPUT) -> Self:
+        """Keep at most `maximum` random perturbations of each output, or all of them if it is None.
 
         Which of two perturbations is preferred depends only on the seed, the item, the text and their names.
         So a further perturbation may replace another one, but changes neither the order of the others nor any
         text.
         """
-        if pairs_per_output is None:
+        if maximum is None:
             return self
-        if pairs_per_output < 1:
-            raise InputError(
-                f"{pairs_per_output} perturbations per output are too few; at least 1 is needed."
-            )
+        if maximum < 1:
+            raise InputError(f"{maximum} perturbations per output are too few; at least 1 is needed.")
         table = self.frame.with_columns(pl.Series("priority", self.priorities))
         # Ordinal ranks, so that exactly `per_output` pairs stay even where two priorities are equal.
         ranks = table.select(pl.col("priority").rank("ordinal").over("item", "system")).to_series()
-        return self.filter_pairs((ranks <= pairs_per_output).to_numpy())
+        return self.filter_pairs((ranks <= maximum).to_numpy())
 
     def filter_pairs(self, is_kept: NDArray[np.bool_]) -> Self:
         """Return the pairs for which `is_kept` is true."""
         if is_kept.all():
             return self
         frame = self.frame.filter(pl.Series(is_kept))
-        counts = _count_pairs_by_perturbation(self.counts, frame)
+        counts = _add_pair_counts(self.counts, frame)
         rows = None if self.rows is None else self.rows[is_kept]
         worse_rows = None if self.worse_rows is None else self.worse_rows[is_kept]
         return replace(
@@ -113,7 +111,7 @@ class Pairs:
         )
 
 
-def make_pairs(
+def make_perturbed_output_pairs(
     dataset: Dataset,
     *,
     perturbations: Sequence[str | AnyPerturbation] | str | None = None,
@@ -150,45 +148,45 @@ def make_pairs(
         store=store,
     )
     chosen = _choose_perturbations(dataset.task_definition, perturbations, llm)
-    return make_pairs_of_perturbations(dataset, chosen, settings).sample_pairs(per_output)
+    return perturb_and_pair_outputs(dataset, chosen, settings).sample_pairs_per_output(per_output)
 
 
-def make_pairs_of_perturbations(
+def perturb_and_pair_outputs(
     dataset: Dataset,
     perturbations: tuple[AnyPerturbation, ...],
     settings: PairSettings,
-    collected: CollectedData | None = None,
-    skipped: SkippedByLanguage | None = None,
+    collected_data: CollectedData | None = None,
+    skipped_outputs: SkippedByLanguage | None = None,
 ) -> Pairs:
     """Perturb every output with the given perturbations, and pair it with its perturbed versions.
 
-    For a shard of a data set, `collected` is from the whole data set, and `skipped` has what was skipped in
-    the shards before.
+    For a shard of a data set, `collected_data` is from the whole data set, and `skipped_outputs` has
+    what was skipped in the shards before.
     """
     if perturbations and all(isinstance(perturbation, Reordering) for perturbation in perturbations):
-        from metassay.perturbations.ranking_pairs import make_ranked_pairs
+        from metassay.perturbations.ranking_pairs import make_reordered_list_pairs
 
-        return make_ranked_pairs(dataset, perturbations, seed=settings.seed)
+        return make_reordered_list_pairs(dataset, perturbations, seed=settings.seed)
     # Stored batches are tables of texts, and ranked lists are not texts.
     if dataset.task_definition.is_ranking:
         settings = replace(settings, store=None)
-    if collected is None:
-        collected = collect_perturbation_data(
+    if collected_data is None:
+        collected_data = collect_perturbation_data(
             dataset, perturbations, settings.preprocess, settings.workers, settings.store
         )
-    if skipped is None:
-        skipped = SkippedByLanguage()
-    outputs = find_distinct_outputs(
+    if skipped_outputs is None:
+        skipped_outputs = SkippedByLanguage()
+    outputs = prepare_outputs_for_perturbations(
         dataset,
         perturbations,
         preprocess=settings.preprocess,
         seed=settings.seed,
-        collected=collected.by_language,
+        collected=collected_data.by_language,
     )
-    columns = perturb_outputs(perturbations, outputs, collected.content_hash, settings, skipped)
-    pairs = _build_table_of_pairs(dataset, outputs, columns, settings.preprocess)
-    usage = {p.spec: p.usage for p in perturbations if p.usage is not None}
-    return replace(pairs, notes=_list_notes_on_skipped_outputs(perturbations, skipped), usage=usage)
+    columns = perturb_outputs(perturbations, outputs, collected_data.content_hash, settings, skipped_outputs)
+    pairs = _build_output_pair_table(dataset, outputs, columns, settings.preprocess)
+    usage = {p.spec: p.language_model_usage for p in perturbations if p.language_model_usage is not None}
+    return replace(pairs, notes=_list_notes_on_skipped_outputs(perturbations, skipped_outputs), usage=usage)
 
 
 def make_pairs_by_shard(
@@ -208,7 +206,7 @@ def make_pairs_by_shard(
     )
     skipped = SkippedByLanguage()
     for shard in shards:
-        yield make_pairs_of_perturbations(shard, chosen, settings, collected, skipped)
+        yield perturb_and_pair_outputs(shard, chosen, settings, collected, skipped)
 
 
 def _choose_perturbations(
@@ -219,7 +217,8 @@ def _choose_perturbations(
     """
     if requested is not None:
         return tuple(
-            connect_perturbation_to_model(p, llm, task) for p in parse_perturbations(requested, task=task)
+            add_language_model_to_perturbation(p, llm, task)
+            for p in parse_perturbations(requested, task=task)
         )
     defaults = list_default_perturbations(task)
     if llm is None:
@@ -243,31 +242,34 @@ def _list_notes_on_skipped_outputs(
     return tuple(notes)
 
 
-def _build_table_of_pairs(
-    dataset: Dataset, outputs: DistinctOutputs, columns: Mapping[str, list[Any]], preprocess: str
+def _build_output_pair_table(
+    dataset: Dataset,
+    distinct_outputs: DistinctOutputs,
+    perturbed_outputs_by_perturbation: Mapping[str, list[Any]],
+    preprocess: str,
 ) -> Pairs:
     """Build the table of outputs and perturbed outputs, and count to how many outputs each perturbation
     applied.
     """
     dtype = pl.List(pl.String) if dataset.task_definition.is_ranking else pl.String()
-    originals = pl.Series("output", [view.output for view in outputs.views], dtype)
+    originals = pl.Series("output", [view.output for view in distinct_outputs.views], dtype)
     items, systems, raw_outputs = (dataset.outputs[name] for name in ("item", "system", "output"))
     frames = []
     priorities = []
     counts = {}
-    for spec, perturbed_outputs in columns.items():
+    for spec, perturbed_outputs in perturbed_outputs_by_perturbation.items():
         perturbed = pl.Series("worse", perturbed_outputs, dtype)
         is_applied = (perturbed.is_not_null() & perturbed.ne_missing(originals)).to_numpy()
         is_unchanged = (perturbed.is_not_null() & perturbed.eq_missing(originals)).to_numpy()
-        rows = np.flatnonzero(is_applied[outputs.positions])
-        positions = outputs.positions[rows]
+        rows = np.flatnonzero(is_applied[distinct_outputs.positions])
+        positions = distinct_outputs.positions[rows]
         # In this mode only the perturbed output is preprocessed, so that the pair has the output as it was.
         shown_outputs = raw_outputs[rows] if preprocess == "paper-asymmetric" else originals[positions]
         # Repeats one value without a Python list of that length.
         names = pl.Series("perturbation", [spec], dtype=pl.String).new_from_index(0, len(rows))
         frames.append(pl.DataFrame([items[rows], systems[rows], names, shown_outputs, perturbed[positions]]))
-        priorities.append(derive_seeds_from_name(outputs.keys, f"sample {spec}")[positions])
-        unchanged = int(is_unchanged[outputs.positions].sum())
+        priorities.append(derive_seeds_from_name(distinct_outputs.keys, f"sample {spec}")[positions])
+        unchanged = int(is_unchanged[distinct_outputs.positions].sum())
         counts[spec] = PerturbationCount(
             applied=len(rows), not_applicable=len(dataset) - len(rows) - unchanged, unchanged=unchanged
         )
@@ -276,20 +278,22 @@ def _build_table_of_pairs(
     table = table.sort("item", "system", "perturbation")
     frame = table.drop("priority")
     resources = {}
-    for view in outputs.views:
+    for view in distinct_outputs.views:
         if view.collected:
             resources[view.language or "unknown"] = view.collected
     return Pairs(
         frame,
-        _count_pairs_by_perturbation(counts, frame),
+        _add_pair_counts(counts, frame),
         resources=resources,
         priorities=table["priority"].to_numpy(),
     )
 
 
-def _count_pairs_by_perturbation(
-    counts: Mapping[str, PerturbationCount], pair_table: pl.DataFrame
+def _add_pair_counts(
+    counts_by_perturbation: Mapping[str, PerturbationCount], pair_table: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
     """Add to the counts of each perturbation the number of its pairs in a table."""
     pair_counts = dict(pair_table["perturbation"].value_counts().iter_rows())
-    return {spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts.items()}
+    return {
+        spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts_by_perturbation.items()
+    }

@@ -30,19 +30,19 @@ def _load_sound_rules() -> tuple[SoundRule, ...]:
     for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_tab_separated_rows(
         "sounds"
     ):
-        needed_letters = _extract_letters_replaced_by_regex(pattern)
+        needed_letters = _extract_letters_matched_by_regex(pattern)
         rules.append(SoundRule(re.compile(pattern, re.IGNORECASE), tuple(spellings), needed_letters))
     return tuple(rules)
 
 
-def _extract_letters_replaced_by_regex(pattern: str) -> str:
+def _extract_letters_matched_by_regex(regex: str) -> str:
     r"""Return the letters that the regular expression of a rule replaces, without its conditions on
     neighbouring letters.
 
-    >>> [_extract_letters_replaced_by_regex(regex) for regex in (r"(?<!s)ch(?![rlo])", r"\bth|th\b")]
+    >>> [_extract_letters_matched_by_regex(regex) for regex in (r"(?<!s)ch(?![rlo])", r"\bth|th\b")]
     ['ch', 'th']
     """
-    return _LOOKAROUND.sub("", pattern).partition("|")[0]
+    return _LOOKAROUND.sub("", regex).partition("|")[0]
 
 
 SOUND_RULES = _load_sound_rules()

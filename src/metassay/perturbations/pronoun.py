@@ -63,7 +63,7 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
     if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
         return ()  # `US` is not the pronoun `us`
     grammar = _GRAMMARS[language]
-    row = find_row_of_pronoun_table(text, word, language)
+    row = classify_pronoun_role(text, word, language)
     if row < 0:
         return ()
     pronoun = _lower_pronoun_at_sentence_start(text, word, language)
@@ -80,9 +80,9 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
     return tuple(_adjust_pronoun_capital(text, word.span(), other, language) for other in allowed)
 
 
-def find_row_of_pronoun_table(text: str, word: re.Match[str], language: str) -> int:
-    """Return the row (by case) of the pronoun table to which a pronoun of a text belongs, or -1 if that is
-    not clear.
+def classify_pronoun_role(text: str, word: re.Match[str], language: str) -> int:
+    """Return the grammatical role (subject, object and so on) of a pronoun in a text, as a row of the table
+    of pronouns; -1 if that is not clear.
     """
     start, end = word.span()
     # The pattern ends at the pronoun. Without a bound it would be tried from every word of the text.
@@ -95,7 +95,7 @@ def find_row_of_pronoun_table(text: str, word: re.Match[str], language: str) -> 
     clause_match = _CLAUSE.match(text, start)
     clause = clause_match[0] if clause_match else ""
     pronoun = _lower_pronoun_at_sentence_start(text, word, language)
-    return int(_GRAMMARS[language].find_row_of_pronoun_table(previous_word, pronoun, next_word, clause))
+    return int(_GRAMMARS[language].classify_pronoun_role(previous_word, pronoun, next_word, clause))
 
 
 def _lower_pronoun_at_sentence_start(text: str, word: re.Match[str], language: str) -> str:

@@ -43,7 +43,7 @@ class DisjointSpans:
     """A set of spans of a text, none of which overlap.
 
     >>> spans = DisjointSpans()
-    >>> spans.add_span((2, 5)), spans.is_span_free((4, 6)), spans.is_span_free((5, 6))
+    >>> spans.add_span((2, 5)), spans.overlaps_no_stored_span((4, 6)), spans.overlaps_no_stored_span((5, 6))
     (None, False, True)
     """
 
@@ -54,7 +54,7 @@ class DisjointSpans:
         """Add a span, which must not overlap with those in the set."""
         insort(self._spans, span)
 
-    def is_span_free(self, span: Span) -> bool:
+    def overlaps_no_stored_span(self, span: Span) -> bool:
         """Return whether a span overlaps with none of those in the set."""
         start, end = span
         position = bisect_right(self._spans, span)

@@ -45,14 +45,14 @@ class Reordering(Perturbation[Ranking]):
             raise InputError(f"copy of {self.name} is {self.copy}; it must be at least 1.")
 
     @abstractmethod
-    def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
+    def draw_random_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw a new order for each of many lists: the old position of each document."""
 
     def apply(self, output_view: View[Ranking], random_stream: Stream) -> Ranking | None:
         """Return the documents of an output in a new order, or None if no document is relevant."""
-        return self.apply_to_outputs([output_view], np.array([random_stream.state], np.uint64))[0]
+        return self.perturb_many_outputs([output_view], np.array([random_stream.state], np.uint64))[0]
 
-    def apply_to_outputs(
+    def perturb_many_outputs(
         self, output_views: Sequence[View[Ranking]], random_keys: Keys
     ) -> list[Ranking | None]:
         """Reorder the documents of many ranked lists at once in compiled code."""
@@ -60,7 +60,7 @@ class Reordering(Perturbation[Ranking]):
         offsets = np.concatenate([[0], np.cumsum([len(view.output) for view in output_views])]).astype(
             np.int64
         )
-        positions = self.draw_document_orders(offsets, random_keys) - np.repeat(
+        positions = self.draw_random_document_orders(offsets, random_keys) - np.repeat(
             offsets[:-1], np.diff(offsets)
         )
         perturbed: list[Ranking | None] = []
@@ -101,7 +101,7 @@ class RankSwapping(Reordering):
         """
         return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
-    def compute_swap_count_of_each_list(self, list_sizes: LongArray) -> LongArray:
+    def count_document_swaps_per_list(self, list_sizes: LongArray) -> LongArray:
         """Return the number of pairs that are swapped in lists of these sizes."""
         requested = (
             np.maximum(list_sizes // 5, 1) if self.swaps == 0 else np.full_like(list_sizes, self.swaps)
@@ -109,10 +109,10 @@ class RankSwapping(Reordering):
         # Each swap takes two documents, and no document moves twice.
         return np.minimum(requested, list_sizes // 2)
 
-    def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
+    def draw_random_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which random pairs of documents are swapped."""
         return _swap_document_pairs_in_lists(
-            list_offsets, random_keys, self.compute_swap_count_of_each_list(np.diff(list_offsets)), self.copy
+            list_offsets, random_keys, self.count_document_swaps_per_list(np.diff(list_offsets)), self.copy
         )
 
 
@@ -130,7 +130,7 @@ class Shuffle(Reordering):
         if self.top < 2:
             raise InputError(f"the first {self.top} documents cannot be shuffled.")
 
-    def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
+    def draw_random_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which the first documents are shuffled."""
         return _shuffle_top_of_lists(list_offsets, random_keys, self.top, self.copy)
 
@@ -199,23 +199,23 @@ def _shuffle_top_of_lists(
 
 
 @kernel
-def write_reordered_lists(
+def fill_reordered_ranked_lists(
     list_offsets: LongArray,
     document_order: LongArray,
     list_numbers: LongArray,
     new_starts: LongArray,
     documents: Codes,
     grades: Codes,
-    new_documents: Codes,
-    new_grades: Codes,
+    reordered_documents: Codes,
+    reordered_grades: Codes,
 ) -> None:
     """Copy ranked lists, with their documents in a new order, to arrays."""
     for i in range(len(list_numbers)):
         first = list_offsets[list_numbers[i]]
         for rank in range(list_offsets[list_numbers[i] + 1] - first):
             old_entry = document_order[first + rank]
-            new_documents[new_starts[i] + rank] = documents[old_entry]
-            new_grades[new_starts[i] + rank] = grades[old_entry]
+            reordered_documents[new_starts[i] + rank] = documents[old_entry]
+            reordered_grades[new_starts[i] + rank] = grades[old_entry]
 
 
 PERTURBATIONS = (RankSwapping, Shuffle)

@@ -19,7 +19,7 @@ from metassay.data.ranked_lists import RankedLists, build_ranked_lists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.perturbations.ranking import Reordering, write_reordered_lists
+from metassay.perturbations.ranking import Reordering, fill_reordered_ranked_lists
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.streams import Keys, compute_output_seeds, derive_seeds_from_name
@@ -48,7 +48,7 @@ class RankedPairs(Pairs):
         return replace(filtered, copies=self.copies.select_lists(np.flatnonzero(is_kept)))
 
 
-def make_ranked_pairs(
+def make_reordered_list_pairs(
     dataset: Dataset, perturbations: Sequence[Perturbation[Any]], *, seed: int
 ) -> RankedPairs:
     """Apply every perturbation to every ranked list of a data set, and pair each list with its reordered
@@ -64,7 +64,7 @@ def make_ranked_pairs(
     # The pairs of each output then come in the order of the column `perturbation`, as in pairs of texts.
     reorderings.sort(key=lambda reordering: reordering.spec)
     orders = [
-        reordering.draw_document_orders(lists.offsets, derive_seeds_from_name(keys, reordering.name))
+        reordering.draw_random_document_orders(lists.offsets, derive_seeds_from_name(keys, reordering.name))
         for reordering in reorderings
     ]
     has_relevant_document = lists.has_relevant_document
@@ -93,7 +93,7 @@ def make_ranked_pairs(
             pairs=int(changed.sum()),
         )
     notes = _list_notes_on_lists_without_relevant_documents(has_relevant_document)
-    priorities = _draw_sampling_priorities(keys, reorderings, rows, reordering_numbers)
+    priorities = _draw_random_priority_of_pairs(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
@@ -116,7 +116,7 @@ def _copy_ranked_lists_in_new_order(
     grades = np.empty(offsets[-1], np.int32)
     for number, order in enumerate(document_orders):
         selected = np.flatnonzero(order_numbers == number)
-        write_reordered_lists(
+        fill_reordered_ranked_lists(
             ranked_lists.offsets,
             order,
             list_numbers[selected],
@@ -135,17 +135,17 @@ def _copy_ranked_lists_in_new_order(
     )
 
 
-def _draw_sampling_priorities(
+def _draw_random_priority_of_pairs(
     random_keys: Keys,
     reorderings: Sequence[Reordering],
-    list_numbers: LongArray,
-    reordering_numbers: LongArray,
+    list_positions: LongArray,
+    reordering_positions: LongArray,
 ) -> Keys:
     """Draw a random number for each pair. Pairs with low numbers are kept first when pairs are sampled."""
     priorities = np.array(
         [derive_seeds_from_name(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
     )
-    return np.asarray(priorities[reordering_numbers, list_numbers], dtype=np.uint64)
+    return np.asarray(priorities[reordering_positions, list_positions], dtype=np.uint64)
 
 
 def _list_notes_on_lists_without_relevant_documents(
@@ -177,7 +177,7 @@ class GainChange:
     is worse under every discount."""
 
     @property
-    def is_worse(self) -> NDArray[np.bool_]:
+    def is_reordered_list_worse(self) -> NDArray[np.bool_]:
         """Whether each reordered list has a lower gain, so that it is right to label it as worse."""
         return self.change < 0
 
@@ -206,7 +206,7 @@ def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists:
         np.diff(ranked_lists.offsets).max(initial=0), np.diff(ranked_lists.judgements.offsets).max(initial=0)
     )
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
-    change, is_clearly_worse = _compute_gain_changes_of_ranked_lists(
+    change, is_clearly_worse = _compute_ndcg_change_of_lists(
         ranked_lists.offsets,
         ranked_lists.grades,
         reordered_lists.grades,
@@ -219,7 +219,7 @@ def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists:
 
 
 @kernel
-def _compute_gain_changes_of_ranked_lists(
+def _compute_ndcg_change_of_lists(
     list_offsets: LongArray,
     grades_before: Grades,
     grades_after: Grades,

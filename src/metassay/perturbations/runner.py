@@ -11,7 +11,11 @@ from metassay.perturbations.applicability import explain_why_not_applicable
 from metassay.perturbations.base import AnyPerturbation, Perturbation, View
 from metassay.perturbations.distinct_outputs import DistinctOutputs
 from metassay.perturbations.registry import is_built_in_perturbation
-from metassay.perturbations.text_store import TextStore, build_cache_key_of_perturbation, choose_text_store
+from metassay.perturbations.text_store import (
+    TextStore,
+    build_cache_key_of_perturbation,
+    choose_store_for_perturbed_texts,
+)
 from metassay.process_pool import choose_process_count, map_batches_in_parallel
 from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, derive_seeds_from_name
@@ -47,11 +51,11 @@ class SkippedOutputs:
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
     """Collects the outputs that each perturbation skipped, by language."""
 
-    def add_skipped_outputs(
-        self, perturbation_spec: str, language: str | None, reason: str, count: int
+    def add_skipped_output_count(
+        self, perturbation_spec: str, language: str | None, reason: str, output_count: int
     ) -> None:
         """Add outputs of a language that a perturbation skipped for some reason."""
-        self.setdefault((perturbation_spec, language), SkippedOutputs(reason)).count += count
+        self.setdefault((perturbation_spec, language), SkippedOutputs(reason)).count += output_count
 
 
 def perturb_outputs(
@@ -100,18 +104,24 @@ class PerturbationRunner:
         self._settings = settings
         # Results that the perturbation stores itself, such as answers of a language model, are not stored
         # twice.
-        self._store = None if perturbation.stores_results else choose_text_store(perturbation, settings.store)
+        self._store = (
+            None
+            if perturbation.stores_results
+            else choose_store_for_perturbed_texts(perturbation, settings.store)
+        )
         self._finished: dict[str, list[Any]] = {}
 
-    def perturb_all_outputs(self, skipped_outputs: SkippedByLanguage) -> list[Any]:
+    def perturb_all_outputs(self, skipped_output_counts: SkippedByLanguage) -> list[Any]:
         """Return the perturbed version of every output, or None where there is none, and count the outputs
         that are skipped.
         """
         perturbed: list[Any] = [None] * len(self.outputs.views)
-        for language, positions in self.outputs.positions_by_language.items():
-            reason = self._explain_why_not_applicable(language)
+        for language, positions in self.outputs.output_positions_by_language.items():
+            reason = self._explain_why_language_is_unsupported(language)
             if reason is not None:
-                skipped_outputs.add_skipped_outputs(self.perturbation.spec, language, reason, len(positions))
+                skipped_output_counts.add_skipped_output_count(
+                    self.perturbation.spec, language, reason, len(positions)
+                )
                 continue
             for batch_positions in _split_positions_into_batches(positions):
                 batch_outputs = self.perturb_outputs_at_positions(batch_positions)
@@ -131,16 +141,18 @@ class PerturbationRunner:
         stored = self.load_perturbed_batch(batch.name)
         if stored is not None:
             return stored
-        perturbed = self.perturbation.apply_to_outputs(self.outputs.get_output_views(positions), batch.keys)
+        perturbed = self.perturbation.perturb_many_outputs(
+            self.outputs.get_outputs_with_context(positions), batch.keys
+        )
         self.save_perturbed_batch(batch.name, perturbed)
         return perturbed
 
-    def list_batch_positions(self) -> Iterator[LongArray]:
+    def split_outputs_into_batches(self) -> Iterator[LongArray]:
         """Yield the positions of the outputs in each batch. Languages that the perturbation does not support
         are left out.
         """
-        for language, positions in self.outputs.positions_by_language.items():
-            if self._explain_why_not_applicable(language) is None:
+        for language, positions in self.outputs.output_positions_by_language.items():
+            if self._explain_why_language_is_unsupported(language) is None:
                 yield from _split_positions_into_batches(positions)
 
     def create_batch_of_outputs(self, positions: LongArray) -> OutputBatch:
@@ -155,7 +167,7 @@ class PerturbationRunner:
 
     def load_perturbed_batch(self, name: str) -> list[Any] | None:
         """Load the perturbed outputs of a batch from the store, or return None if they are not stored."""
-        return None if self._store is None else self._store.load_texts(name)
+        return None if self._store is None else self._store.load_stored_texts(name)
 
     def save_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
         """Store the perturbed outputs of a finished batch under a name."""
@@ -168,7 +180,7 @@ class PerturbationRunner:
         """
         self._finished[name] = perturbed
 
-    def _explain_why_not_applicable(self, language: str | None) -> str | None:
+    def _explain_why_language_is_unsupported(self, language: str | None) -> str | None:
         """Return why the perturbation cannot be applied to a language, or None if it can."""
         return explain_why_not_applicable(
             self.perturbation,
@@ -198,10 +210,10 @@ def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
     """
     perturbation_class = type(perturbation)
     is_plain = (
-        # An own `apply_to_outputs` handles many outputs together already, and a payload has no collected
+        # An own `perturb_many_outputs` handles many outputs together already, and a payload has no collected
         # data.
-        perturbation_class.apply_to_outputs is Perturbation.apply_to_outputs
-        and perturbation_class.collect_from_texts is Perturbation.collect_from_texts
+        perturbation_class.perturb_many_outputs is Perturbation.perturb_many_outputs
+        and perturbation_class.collect_replacement_material is Perturbation.collect_replacement_material
         and not perturbation.needed_fields
         and not perturbation.stores_results
     )
@@ -213,7 +225,7 @@ def _perturb_outputs_in_processes(runners: Sequence[PerturbationRunner], setting
     jobs = []
     for runner in runners:
         if settings.workers > 1 and can_run_in_worker_process(runner.perturbation):
-            jobs += [(runner, positions) for positions in runner.list_batch_positions()]
+            jobs += [(runner, positions) for positions in runner.split_outputs_into_batches()]
     processes = choose_process_count(sum(len(positions) for _, positions in jobs), settings.workers)
     if processes == 0:
         return
@@ -248,7 +260,7 @@ class BatchPayload(NamedTuple):
 
 def _collect_data_for_worker_process(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
     """Collect what a worker process needs to perturb a batch of outputs."""
-    views = runner.outputs.get_output_views(batch.positions)
+    views = runner.outputs.get_outputs_with_context(batch.positions)
     return BatchPayload(
         perturbation=runner.perturbation,
         # Batches are split by language, so that all views have the same.
@@ -267,4 +279,4 @@ def perturb_batch_in_worker_process(payload: BatchPayload) -> list[Any]:
     views = [
         View(output, item, payload.language, source, references) for output, item, source, references in rows
     ]
-    return payload.perturbation.apply_to_outputs(views, payload.keys)
+    return payload.perturbation.perturb_many_outputs(views, payload.keys)

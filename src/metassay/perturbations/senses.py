@@ -48,7 +48,7 @@ class Synonym(WordEdit):
     languages: ClassVar[frozenset[str] | None] = frozenset(_SYNONYM_FINDERS)
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return how to install the thesaurus or analyser that a language needs, or None if none is
         missing.
         """
@@ -103,7 +103,7 @@ class RelatedWord(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     relation: ClassVar[english.Relation]
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return how to install WordNet, or None if it is installed."""
         return resources.describe_missing_resource("WordNet", language=language)
 

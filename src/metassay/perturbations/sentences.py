@@ -69,10 +69,10 @@ class SentenceEdit(Perturbation[str]):
         sentence_spans = find_sentences(output_view.output)
         if len(sentence_spans) < 2:
             return None
-        return self.edit_sentences(output_view, sentence_spans, random_stream)
+        return self.perturb_sentences(output_view, sentence_spans, random_stream)
 
     @abstractmethod
-    def edit_sentences(
+    def perturb_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
         """Return the output with its sentences changed, or None if the perturbation does not apply."""
@@ -85,7 +85,7 @@ class SentenceRemoval(SentenceEdit):
     name: ClassVar[str] = "sentence_removal"
     summary: ClassVar[str] = "removes a random sentence"
 
-    def edit_sentences(
+    def perturb_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
         """Return the output with a random sentence removed."""
@@ -104,7 +104,7 @@ class SentenceSwapping(SentenceEdit):
     name: ClassVar[str] = "sentence_swapping"
     summary: ClassVar[str] = "exchanges the first sentence with one that refers to it"
 
-    def edit_sentences(
+    def perturb_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
         """Return the output with its first sentence exchanged with a random one that refers to an earlier
@@ -164,7 +164,7 @@ class SentenceRepetition(SentenceEdit):
     name: ClassVar[str] = "sentence_repetition"
     summary: ClassVar[str] = "repeats a random sentence"
 
-    def edit_sentences(
+    def perturb_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
         """Return the output with a random sentence repeated. The copies are separated as sentences are in the
@@ -190,7 +190,7 @@ class SentenceBorrowing(SentenceEdit):
     summary: ClassVar[str] = "replaces a sentence by one from another item's text"
     needed_fields: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
-    def edit_sentences(
+    def perturb_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
         """Return the output with a random sentence replaced by a sentence about another subject."""
@@ -205,7 +205,12 @@ class SentenceBorrowing(SentenceEdit):
                 return replace_spans(output_view.output, [(span, sentence)])
         return None
 
-    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
+    def collect_replacement_material(
+        self,
+        texts: Sequence[str],
+        language: str | None,  # noqa: ARG002
+        text_analyses: Iterable[Any],  # noqa: ARG002
+    ) -> Any:
         """Collect the distinct sentences of all texts, sorted. If there are too many, evenly spread ones are
         kept.
         """

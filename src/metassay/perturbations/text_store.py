@@ -12,28 +12,30 @@ from metassay.plugins import hash_user_code
 class TextStore(Protocol):
     """A place where perturbed outputs are stored by name. The package `store` implements it with files."""
 
-    def load_texts(self, name: str) -> list[str | None] | None:
+    def load_stored_texts(self, cache_key: str) -> list[str | None] | None:
         """Load the texts that are stored under a name, or return None if there are none."""
         ...
 
-    def save_texts(self, name: str, texts: Sequence[str | None]) -> None:
+    def save_texts(self, cache_key: str, texts: Sequence[str | None]) -> None:
         """Store texts under a name, which must identify everything that they depend on."""
         ...
 
-    def get_private_store(self) -> TextStore | None:
+    def get_store_of_this_run(self) -> TextStore | None:
         """Return a store that other runs do not share, or None if there is none."""
         ...
 
 
-def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) -> TextStore | None:
-    """Return the store for the results of a perturbation. Results of user code go to a store that other runs
-    do not share.
+def choose_store_for_perturbed_texts(
+    perturbation: AnyPerturbation, default_store: TextStore | None
+) -> TextStore | None:
+    """Return the store for the outputs of a perturbation: `default_store`, or for user code one that other
+    runs do not share.
 
-    Those of user code are not shared between runs, because no hash covers everything that they depend on.
+    Results of user code are not shared, because no hash covers everything that they depend on.
     """
-    if store is not None and hash_user_code(perturbation):
-        return store.get_private_store()
-    return store
+    if default_store is not None and hash_user_code(perturbation):
+        return default_store.get_store_of_this_run()
+    return default_store
 
 
 def build_cache_key_of_perturbation(perturbation: AnyPerturbation) -> str:

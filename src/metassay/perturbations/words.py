@@ -51,29 +51,29 @@ class AnyLanguageEdit(WordEdit):
 
     needs_spaces: ClassVar[bool] = False
 
-    def describe_missing_resource(self, language: str) -> str | None:
+    def get_installation_hint_for_language(self, language: str) -> str | None:
         """Return how to install the package that splits texts without spaces into words, or None if it is not
         needed.
         """
         return describe_missing_word_segmenter(language)
 
-    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+    def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Edit many outputs at once. All of them share the data that were collected from all texts."""
         if len(output_views) <= _MAX_UNCOMPILED:
-            return super().apply_to_outputs(output_views, random_keys)
+            return super().perturb_many_outputs(output_views, random_keys)
         # A data set in a language with spaces may still have single outputs in a script without.
         has_spaces = np.array([not _is_output_without_spaces(view) for view in output_views], np.bool_)
         if has_spaces.all():
-            return self.perturb_in_compiled_code(output_views, random_keys)
+            return self.perturb_outputs_with_numba(output_views, random_keys)
         spaced_views = [view for view in output_views if not _is_output_without_spaces(view)]
-        spaced_outputs = iter(self.perturb_in_compiled_code(spaced_views, random_keys[has_spaces]))
+        spaced_outputs = iter(self.perturb_outputs_with_numba(spaced_views, random_keys[has_spaces]))
         perturbed = []
         for view, key, is_spaced in zip(output_views, random_keys.tolist(), has_spaces.tolist()):
             perturbed.append(next(spaced_outputs) if is_spaced else self.apply(view, Stream(key)))
         return perturbed
 
     @abstractmethod
-    def perturb_in_compiled_code(
+    def perturb_outputs_with_numba(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Edit outputs with spaces between words in compiled code. The results are the same as those of
@@ -121,7 +121,7 @@ class Removal(AnyLanguageEdit):
             return remove_words_from_text_without_spaces(output_view.output, removed)
         return remove_words(output_view.output, removed)
 
-    def perturb_in_compiled_code(
+    def perturb_outputs_with_numba(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Remove random words from outputs with spaces, in compiled code."""
@@ -181,7 +181,7 @@ class Insertion(AnyLanguageEdit):
             edits.append(((place, place), inserted))
         return replace_spans(text, edits)
 
-    def perturb_in_compiled_code(
+    def perturb_outputs_with_numba(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Insert random words into outputs with spaces, in compiled code."""
@@ -195,7 +195,12 @@ class Insertion(AnyLanguageEdit):
             [view.output for view in output_views], random_keys, vocabulary, self.strength
         )
 
-    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
+    def collect_replacement_material(
+        self,
+        texts: Sequence[str],
+        language: str | None,
+        text_analyses: Iterable[Any],  # noqa: ARG002
+    ) -> Any:
         """Collect the distinct words of all texts in a language."""
         return list_distinct_words(iter(texts), language)
 
@@ -224,7 +229,7 @@ class Swapping(AnyLanguageEdit):
             free_words = [i for i in free_words if i not in {first, second}]
         return replace_spans(output_view.output, zip(spans, words))
 
-    def perturb_in_compiled_code(
+    def perturb_outputs_with_numba(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Swap random words of outputs with spaces, in compiled code."""

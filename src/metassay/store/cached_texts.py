@@ -34,40 +34,40 @@ class CachedTexts:
         self._cached = RunTexts(find_cache_subfolder(cache, dependencies), dependencies)
         self._is_writable = True
 
-    def load_texts(self, name: str) -> list[str | None] | None:
+    def load_stored_texts(self, cache_key: str) -> list[str | None] | None:
         """Load the list of texts with this name from the run folder or the cache; None if neither has it."""
         if self.run_texts is not None:
-            texts = self.run_texts.load_texts(name)
+            texts = self.run_texts.load_stored_texts(cache_key)
             if texts is not None:
                 return texts
-        table = self._cached.load_text_table(name)
+        table = self._cached.load_text_table(cache_key)
         if table is None:
             return None
         if self.run_texts is not None:
-            self.run_texts.write_texts_to_parquet_file(name, encode_table_as_parquet(table))
+            self.run_texts.write_texts_to_parquet_file(cache_key, encode_table_as_parquet(table))
         return table["text"].to_list()
 
-    def save_texts(self, name: str, texts: Sequence[str | None]) -> None:
+    def save_texts(self, cache_key: str, texts: Sequence[str | None]) -> None:
         """Store a list of texts under a name in the run folder and in the cache.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
         part = encode_texts_as_parquet(texts)
         if self.run_texts is not None:
-            self.run_texts.write_texts_to_parquet_file(name, part)
+            self.run_texts.write_texts_to_parquet_file(cache_key, part)
         if not self._is_writable:
             return
         description = {"metric": TEXTS_ENTRY, "signature": "", "versions": self.environment}
         try:
             write_dependency_description(self._cached.folder, description)
-            self._cached.write_texts_to_parquet_file(name, part)
+            self._cached.write_texts_to_parquet_file(cache_key, part)
         except InputError as error:
             self._is_writable = False
             log_note_for_user(
                 f"{error.location}: {error.message} Perturbed outputs are not stored in the cache."
             )
 
-    def get_private_store(self) -> RunTexts | None:
+    def get_store_of_this_run(self) -> RunTexts | None:
         """Return the texts of the run folder alone, for texts that other runs must not reuse; None without a
         run folder.
 

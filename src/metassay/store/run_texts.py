@@ -29,9 +29,9 @@ class RunTexts:
         self.dependencies = dependencies
         self._parts = PartIndex(folder, "texts-")
 
-    def load_texts(self, name: str) -> list[str | None] | None:
+    def load_stored_texts(self, cache_key: str) -> list[str | None] | None:
         """Load the list of texts with this name; None if it is not stored."""
-        table = self.load_text_table(name)
+        table = self.load_text_table(cache_key)
         return None if table is None else table["text"].to_list()
 
     def load_text_table(self, name: str) -> pl.DataFrame | None:
@@ -42,15 +42,15 @@ class RunTexts:
                 return part[0]
         return None
 
-    def save_texts(self, name: str, texts: Sequence[str | None]) -> None:
+    def save_texts(self, cache_key: str, texts: Sequence[str | None]) -> None:
         """Store a list of texts under a name."""
-        self.write_texts_to_parquet_file(name, encode_texts_as_parquet(texts))
+        self.write_texts_to_parquet_file(cache_key, encode_texts_as_parquet(texts))
 
     def write_texts_to_parquet_file(self, name: str, encoded_table: EncodedTable) -> None:
         """Store texts that are encoded as the bytes of a file already."""
         self._parts.replace_stored_file(self._make_text_file_name(name), encoded_table)
 
-    def get_private_store(self) -> RunTexts:
+    def get_store_of_this_run(self) -> RunTexts:
         """Return a store for texts that other runs must not reuse: this one, since a run folder belongs to
         one run.
         """

@@ -13,7 +13,7 @@ from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct
 from metassay.metrics.selection import collect_metric_costs
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
-from metassay.perturbations.label_errors import LabelError, find_label_error_rates
+from metassay.perturbations.label_errors import LabelError, look_up_perturbation_error_rates
 from metassay.perturbations.pairs import Pairs
 from metassay.reporting.assay_sentences import explain_why_metric_ignores_quality
 from metassay.results.assay import LabelErrorRate
@@ -124,7 +124,7 @@ def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOu
     release_memory()
     label_errors: LabelErrors = {}  # unknown for pairs that were not perturbed
     if plan.settings.pairs == PERTURBED_PAIRS and not dataset.task_definition.is_ranking:
-        label_errors = find_label_error_rates(scored.pairs.counts, dataset.languages)
+        label_errors = look_up_perturbation_error_rates(scored.pairs.counts, dataset.languages)
     return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
 
 
@@ -150,7 +150,7 @@ def make_and_score_output_pairs(
         pairs = make_output_pairs(dataset, plan, execution)
         sample = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
-            sample = pairs.sample_pairs(plan.settings.per_output)
+            sample = pairs.sample_pairs_per_output(plan.settings.per_output)
         metrics = attach_precomputed_scores(dataset, pairs, metrics)
         with collect_warnings() as notes:
             scored = score_pairs(

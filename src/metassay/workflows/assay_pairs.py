@@ -10,7 +10,7 @@ from metassay.data.dataset import Dataset
 from metassay.metrics.judge import Judge
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
-from metassay.perturbations.pairs import Pairs, make_pairs, make_pairs_by_shard
+from metassay.perturbations.pairs import Pairs, make_pairs_by_shard, make_perturbed_output_pairs
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
 from metassay.perturbations.runner import PairSettings
 from metassay.workflows import shards
@@ -33,7 +33,7 @@ def make_output_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options
     # A language model that judges the pairs should not also make them, unless the user asks for it.
     model_judges = any(isinstance(metric, Judge) for metric in assay_plan.metrics)
     llm = None if model_judges and assay_plan.perturbations is None else execution_options.llm
-    pairs = make_pairs(
+    pairs = make_perturbed_output_pairs(
         dataset,
         perturbations=assay_plan.perturbations,
         per_output=None,

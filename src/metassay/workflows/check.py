@@ -35,7 +35,7 @@ from metassay.options import (
     replace_options_parameter_by_keywords,
     split_comma_separated_names,
 )
-from metassay.perturbations.forecast import forecast_perturbation_counts
+from metassay.perturbations.forecast import estimate_perturbed_output_counts
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.check_summary import build_check_verdict
@@ -172,7 +172,7 @@ def _describe_outputs_of_dataset(data: Dataset, options: CheckOptions) -> tuple[
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_duration(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.
-    forecasts = [] if data.rows_are_pairs else forecast_perturbation_counts(prepared, workers=workers)
+    forecasts = [] if data.rows_are_pairs else estimate_perturbed_output_counts(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
     summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})

@@ -21,7 +21,7 @@ from metassay.llm.prompts import read_user_prompt
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.precomputed_scores import list_distinct_texts
 from metassay.options import replace_options_parameter_by_keywords
-from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_perturbed_output_pairs
 from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.perturb import build_perturb_verdict, describe_perturbed_pairs
 from metassay.results.perturb import AppliedPerturbation, PerturbContent
@@ -147,7 +147,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
     run = None if options.out is None else RunFolder.open_for_writing(options.out, identity)
     make = functools.partial(
-        make_pairs,
+        make_perturbed_output_pairs,
         perturbations=named,
         per_output=None,
         seed=options.seed,
@@ -161,7 +161,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)
-    pairs = every.sample_pairs(options.per_output)
+    pairs = every.sample_pairs_per_output(options.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_table("pairs.parquet", pairs.frame)

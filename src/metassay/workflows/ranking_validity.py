@@ -35,7 +35,7 @@ def check_if_rankings_became_worse(pairs: Pairs, *, valid_only: bool) -> Pairs:
     checked = replace(pairs, notes=(*pairs.notes, note), validity=validity)
     if not valid_only:
         return checked
-    is_valid = changes.is_worse & ~np.isin(perturbations.astype(str), refused)
+    is_valid = changes.is_reordered_list_worse & ~np.isin(perturbations.astype(str), refused)
     if not is_valid.any():
         reason = f" {', '.join(refused)}: perturbed lists gained as often as they lost." if refused else ""
         raise InputError(

@@ -108,7 +108,7 @@ class ShardScorer:
         score_samples = []
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
-            sample = pairs.sample_pairs(pairs_per_output)
+            sample = pairs.sample_pairs_per_output(pairs_per_output)
             description = _copy_pairs_without_rows(pairs)
             scored = self._score_pairs_of_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count

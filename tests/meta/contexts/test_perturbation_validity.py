@@ -22,7 +22,7 @@ from metassay.meta.contexts.perturbation_validity import (
     measure_edit_distances,
     summarize_perturbations,
 )
-from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_perturbed_output_pairs
 from metassay.results.assay import PerturbationStatistics
 
 
@@ -55,7 +55,9 @@ def summarize_pairs(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatisti
 
 
 def test_shares_distances_and_disagreements() -> None:
-    pairs = make_pairs(dataset(), perturbations=["negation_removal", "removal"], per_output=None)
+    pairs = make_perturbed_output_pairs(
+        dataset(), perturbations=["negation_removal", "removal"], per_output=None
+    )
     rows = {row.perturbation: row for row in summarize_pairs(pairs, dataset())}
     negation = rows["negation_removal"]
     assert (negation.outputs, negation.pairs, negation.applied, negation.unchanged) == (8, 3, 3, 0)
@@ -67,13 +69,13 @@ def test_shares_distances_and_disagreements() -> None:
 
 def test_without_human_scores_nothing_is_judged() -> None:
     data = Dataset("mt", dataset().outputs.drop("mqm"), language="en")
-    rows = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
+    rows = summarize_pairs(make_perturbed_output_pairs(data, perturbations=["removal"]), data)
     assert [(row.human_scored, row.disagreements) for row in rows] == [(0, 0)]
 
 
 def test_a_method_that_never_applies_has_no_distance() -> None:
     data = Dataset("mt", pl.DataFrame({"item": ["1"], "system": ["s"], "output": ["word"]}))
-    (row,) = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
+    (row,) = summarize_pairs(make_perturbed_output_pairs(data, perturbations=["removal"]), data)
     assert (row.applied, row.pairs, row.edit_distance) == (0, 0, None)
 
 

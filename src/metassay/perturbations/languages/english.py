@@ -68,7 +68,7 @@ _CACHED_WORDS = 1 << 16
 Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
-def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+def classify_pronoun_role(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
     """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
     that is not clear.
 
@@ -82,14 +82,14 @@ def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, 
         return SUBJECTS_OF_ARE
     # These two have one form for subject and object, and "her" one for object and possessive.
     if pronoun in {"it", "you"}:
-        return _find_row_of_it_or_you(previous_word, pronoun, next_word)
+        return _classify_role_of_it_or_you(previous_word, pronoun, next_word)
     if pronoun == "her":
         is_possessive = next_word and next_word not in _WORDS_AFTER_OBJECT
         return POSSESSIVES if is_possessive else OBJECTS
     return next((row for row, pronouns in enumerate(PRONOUNS) if pronoun in pronouns), NO_ROW)
 
 
-def _find_row_of_it_or_you(previous_word: str, pronoun: str, next_word: str) -> int:
+def _classify_role_of_it_or_you(previous_word: str, pronoun: str, next_word: str) -> int:
     """Return the row of the pronoun table for "it" or "you", which can be subject or object, or -1 if the
     neighbours do not show it.
     """
@@ -139,7 +139,7 @@ def _filter_replacement_words_by_neighbours(
     if word_entry is None:
         return ()
     has_particle = word_entry.part_of_speech == "v" and next_word in PARTICLES
-    if has_particle or _is_part_of_phrase(word_entry.lemma, previous_word, next_word):
+    if has_particle or _is_in_wordnet_phrase(word_entry.lemma, previous_word, next_word):
         return ()
     if previous_word in {"a", "an"}:
         # The article stays, so the new word must begin with a similar sound.
@@ -166,7 +166,7 @@ def _require_wordnet() -> WordNet:
     return wordnet
 
 
-def _is_part_of_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
+def _is_in_wordnet_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
     """Return whether WordNet has a phrase of a word and one of its neighbours, such as "take place"."""
     phrases = _require_wordnet().phrases
     return f"{lemma}_{next_word}" in phrases or f"{previous_word}_{lemma}" in phrases

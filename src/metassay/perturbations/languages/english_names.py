@@ -102,20 +102,20 @@ def _decide_kind_of_name(previous_word: str, name_words: Sequence[str]) -> str:
         return "LOC"
     if name in COMPANIES or name in ORGANISATIONS or _is_organisation_name(name_words):
         return "ORG"
-    has_title = previous_word in PERSON_TITLES["en"] and not _are_common_words(name_words)
+    has_title = previous_word in PERSON_TITLES["en"] and not _are_all_common_english_words(name_words)
     if has_title or name in FAMILY_NAMES or _is_person_name(name_words):
         return "PER"
-    return "NAME" if all(map(_is_unlisted_name, name_words)) else ""
+    return "NAME" if all(map(_is_name_according_to_tagger, name_words)) else ""
 
 
-def _is_unlisted_name(word: str) -> bool:
+def _is_name_according_to_tagger(word: str) -> bool:
     """Return whether the tagger takes a word for a name, although no list of names contains it."""
     if not word.istitle() or not word.isalpha() or word in PLACES["en"] or word in ORGANISATION_WORDS:
         return False
     return rank_pos_tags_of_word(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
 
 
-def _are_common_words(words: Sequence[str]) -> bool:
+def _are_all_common_english_words(words: Sequence[str]) -> bool:
     """Return whether all words are common English words."""
     return all(is_common_word(word, "en") for word in words)
 
@@ -126,7 +126,7 @@ def _is_place_name(name_words: Sequence[str]) -> bool:
         return False
     if name_words[0] in _DIRECTIONS and "_".join(name_words[1:]) in PLACES["en"]:
         return True
-    return name_words[-1] in PLACE_WORDS and not _are_common_words(name_words[:-1])
+    return name_words[-1] in PLACE_WORDS and not _are_all_common_english_words(name_words[:-1])
 
 
 def _is_organisation_name(name_words: Sequence[str]) -> bool:

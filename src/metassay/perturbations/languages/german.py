@@ -77,7 +77,7 @@ _CENTRAL_MEANINGS = 2
 _CACHED_WORDS = 1 << 16
 
 
-def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
+def classify_pronoun_role(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
     """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
     that is not clear.
 
@@ -97,11 +97,11 @@ def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, 
             return ACCUSATIVE_OBJECTS
         return DATIVE_OBJECTS if previous_word in _DATIVE_PREPOSITIONS else NO_ROW
     if pronoun in {"ich", "er", "sie", "es", "wir", "Sie"}:
-        return _find_pronoun_row_of_subject(previous_word, pronoun, next_word, clause.split())
+        return _classify_role_of_subject_pronoun(previous_word, pronoun, next_word, clause.split())
     return next((row for row, pronouns in enumerate(PRONOUNS) if pronoun in pronouns), NO_ROW)
 
 
-def _find_pronoun_row_of_subject(
+def _classify_role_of_subject_pronoun(
     previous_word: str, pronoun: str, next_word: str, clause_words: list[str]
 ) -> int:
     """Return the row of the pronoun table for a subject, or -1 if the verb does not show whether it is

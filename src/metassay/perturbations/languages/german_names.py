@@ -60,7 +60,7 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
         return True
     if not _could_be_name(name):
         return False
-    return _is_listed_name(name) or not _is_common_noun_in_text(text, word.start(), name)
+    return _is_in_german_name_lists(name) or not _is_common_noun_in_text(text, word.start(), name)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
@@ -70,14 +70,14 @@ def _could_be_name(word: str) -> bool:
     """
     if len(word) < 2 or word in NOT_NAMES["de"]:
         return False
-    if _is_listed_name(word):
+    if _is_in_german_name_lists(word):
         return True
     if "-" in word or word.lower() in FUNCTION_WORDS:
         return False
     return rank_pos_tags_of_word(word, "de")[:1] == ("NE",) and not _is_german_word(word)
 
 
-def _is_listed_name(word: str) -> bool:
+def _is_in_german_name_lists(word: str) -> bool:
     """Return whether a list of names contains a word, or a name of two words that begins with it."""
     return word in _LISTED_NAMES or _is_listed_place(word)
 

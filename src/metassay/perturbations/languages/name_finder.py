@@ -30,27 +30,25 @@ HEADLINE_SHARE = 0.6
 _AMBIGUOUS_MONTHS = {"March", "May"}
 
 
-def add_grammatical_forms_from_articles(
-    text: str, entities: Sequence[Entity], language: str
-) -> list[Mention]:
+def find_grammatical_forms_of_names(text: str, names: Sequence[Entity], language: str) -> list[Mention]:
     """Add to each name that a model found the grammatical form that its article shows, and drop names whose
     form is not clear.
     """
     mentions = []
-    for start, end, kind in entities:
+    for start, end, kind in names:
         words = text[start:end].split()
         form = _RULES[language].decide_form(find_previous_word(text, start), words, kind)
         if form is not None:
-            mentions.append(_describe_name_at_span(start, end, kind, form))
+            mentions.append(_make_name_mention(start, end, kind, form))
     return mentions
 
 
-def _describe_name_at_span(start: int, end: int, kind: str, grammatical_form: str) -> Mention:
+def _make_name_mention(start: int, end: int, entity_type: str, grammatical_form: str) -> Mention:
     """Describe a name in a text by its span, kind and form. The -s of a German genitive is not part of the
     span.
     """
     # A true value counts as 1: one letter less.
-    return start, end - grammatical_form.endswith("gent"), kind, grammatical_form
+    return start, end - grammatical_form.endswith("gent"), entity_type, grammatical_form
 
 
 def find_names(text: str, language: str) -> Iterator[Mention]:
@@ -81,7 +79,7 @@ def find_names(text: str, language: str) -> Iterator[Mention]:
             if kind == "NAME":
                 kind = rules.guess_kind(text, start, end, words)
             if kind:
-                yield _describe_name_at_span(start, end, kind, form)
+                yield _make_name_mention(start, end, kind, form)
 
 
 def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:

@@ -76,7 +76,7 @@ LEMMA_PARTS_OF_SPEECH = {"VERB": "INFN"}
 _CACHED_WORDS = 1 << 16
 
 
-def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+def classify_pronoun_role(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
     """Return the row of the pronoun table (by case) to which a pronoun belongs, or -1 if that is not clear.
 
     A subject is replaced only by subjects that agree with the next word: past tenses show gender and number,
@@ -84,7 +84,7 @@ def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, 
     """
     pronoun = _SPELLINGS_WITH_YO.get(pronoun, pronoun)
     if any(pronoun in row for row in PRONOUNS[:ACCUSATIVE_OBJECTS]):
-        return _find_pronoun_row_of_subject(pronoun, next_word)
+        return _classify_role_of_subject_pronoun(pronoun, next_word)
     if pronoun in PRONOUNS[POSSESSIVES]:
         return POSSESSIVES
     for row in range(ACCUSATIVE_OBJECTS, len(PRONOUNS)):
@@ -94,7 +94,7 @@ def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, 
     return NO_ROW
 
 
-def _find_pronoun_row_of_subject(pronoun: str, next_word: str) -> int:
+def _classify_role_of_subject_pronoun(pronoun: str, next_word: str) -> int:
     """Return the row of the pronoun table for a subject by the ending of its verb, or -1 if no such verb
     follows.
     """
@@ -108,7 +108,7 @@ def _find_pronoun_row_of_subject(pronoun: str, next_word: str) -> int:
     return THIRD_PERSON_SUBJECTS if is_third_person else NO_ROW
 
 
-def can_ne_precede_word(word: str) -> bool:
+def can_follow_russian_negation(word: str) -> bool:
     """Return whether "не" (not) can stand before a word, because the word is a verb or a predicate."""
     if word in NEGATABLE_WORDS:
         return True

@@ -186,7 +186,7 @@ def _look_up_grammatical_analyses(lower_case_word: str) -> list[_WordAnalysis]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _rank_analyses_in_dictionary(word: str) -> tuple[_WordAnalysis, ...]:
+def _list_word_analyses_by_probability(word: str) -> tuple[_WordAnalysis, ...]:
     """Return the grammatical analyses of a word in the dictionary, the most probable first, as pymorphy
     does.
     """
@@ -204,7 +204,7 @@ def _rank_grammatical_analyses(word: str) -> tuple[_WordAnalysis, ...]:
     """Return the grammatical analyses of a word, the most probable first. They are guessed by its ending if
     no dictionary has the word.
     """
-    readings = _rank_analyses_in_dictionary(word)
+    readings = _list_word_analyses_by_probability(word)
     if readings:
         return readings
     return tuple(_parse_pymorphy_tag(parse.tag) for parse in load_russian_analyser().parse(word))
@@ -236,7 +236,7 @@ def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
         readings = [
             reading for reading in readings if (reading.case, reading.number, reading.gender) in agreeing
         ]
-    return _describe_shared_grammatical_form(readings, "letters" if name.isupper() else "words")
+    return _format_common_grammatical_form(readings, "letters" if name.isupper() else "words")
 
 
 def _list_noun_forms_that_agree(adjective: str) -> set[tuple[str | None, str | None, str | None]]:
@@ -274,7 +274,7 @@ def _find_grammatical_form_of_given_name(given_name: str) -> str | None:
     """
     readings = _find_grammatical_analyses_as_name(given_name, "PER")
     if readings:
-        return _describe_shared_grammatical_form(readings, "one")
+        return _format_common_grammatical_form(readings, "one")
     if not _CYRILLIC_NAME.fullmatch(given_name):
         return None
     gender_and_cases = _find_gender_and_cases_of_given_name(given_name)
@@ -302,7 +302,7 @@ def _find_gender_and_cases_of_given_name(given_name: str) -> tuple[str, set[str]
 
 def _is_verb(word: str) -> bool:
     """Return whether the most probable analysis of a word in the dictionary is a verb."""
-    readings = _rank_analyses_in_dictionary(word)
+    readings = _list_word_analyses_by_probability(word)
     return bool(readings) and readings[0].part_of_speech == "VERB"
 
 
@@ -320,7 +320,7 @@ def _find_grammatical_form_of_family_name(family_name: str, previous_word: str, 
 
     Its case must show, or a verb with a masculine ending must stand beside it.
     """
-    if not _CYRILLIC_NAME.fullmatch(family_name) or _rank_analyses_in_dictionary(family_name):
+    if not _CYRILLIC_NAME.fullmatch(family_name) or _list_word_analyses_by_probability(family_name):
         return None
     reading = _rank_grammatical_analyses(family_name)[0]
     if reading.part_of_speech != "NOUN" or reading.gender != "masc":
@@ -351,7 +351,9 @@ def _find_grammatical_analyses_as_name(word: str, kind: str) -> tuple[_WordAnaly
     if not word[:1].isupper():
         return ()
     # pymorphy marks colloquial forms with Infr.
-    readings = [reading for reading in _rank_analyses_in_dictionary(word) if "Infr" not in reading.grammemes]
+    readings = [
+        reading for reading in _list_word_analyses_by_probability(word) if "Infr" not in reading.grammemes
+    ]
     grammemes = _GRAMMEMES_BY_KIND[kind]
     if not readings or grammemes.isdisjoint(readings[0].grammemes):
         return ()
@@ -360,14 +362,17 @@ def _find_grammatical_analyses_as_name(word: str, kind: str) -> tuple[_WordAnaly
     return tuple(name for name in names if (name.gender, name.number) == gender_and_number)
 
 
-def _describe_shared_grammatical_form(analyses: Sequence[_WordAnalysis], length: str) -> str | None:
+def _format_common_grammatical_form(word_analyses: Sequence[_WordAnalysis], name_length: str) -> str | None:
     """Describe the gender, number and cases that grammatical analyses of a name have in common, or return
     None if there are none.
     """
-    if not analyses or (length == "one" and {"plur", "anim"} <= analyses[0].grammemes):
+    if not word_analyses or (name_length == "one" and {"plur", "anim"} <= word_analyses[0].grammemes):
         return None
     return _format_grammatical_form(
-        analyses[0].gender or "any", analyses[0].number, length, _list_grammatical_cases(analyses)
+        word_analyses[0].gender or "any",
+        word_analyses[0].number,
+        name_length,
+        _list_grammatical_cases(word_analyses),
     )
 
 
