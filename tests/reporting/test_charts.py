@@ -12,7 +12,11 @@ import pytest
 import vl_convert
 
 from metassay.reporting.charts import theme
-from metassay.reporting.charts.accuracy import build_accuracy_chart, choose_colour_slot, find_hidden_sentinels
+from metassay.reporting.charts.accuracy import (
+    build_accuracy_chart,
+    choose_colour_slot,
+    find_baselines_outside_chart_range,
+)
 from metassay.reporting.charts.heatmaps import build_rank_agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS
 
@@ -63,7 +67,7 @@ def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result)
     rows = [row for metric in view.metrics for row in column.list_accuracies_per_context(metric)]
     assert low <= min(row.low for row in rows)
     assert max(row.high for row in rows) <= high
-    assert "constant" in find_hidden_sentinels(view, column)
+    assert "constant" in find_baselines_outside_chart_range(view, column)
 
 
 def test_sentinels_and_metrics_beyond_the_palette_share_the_muted_slot(results):
@@ -130,7 +134,7 @@ def test_systems_named_like_properties_of_javascript_objects_have_their_bars() -
         mark="bar",
         encoding={
             "x": {"field": "value", "type": "quantitative"},
-            "y": theme.build_channel_with_ordered_values("system", names),
+            "y": theme.build_vega_channel_with_value_order("system", names),
         },
     )
     drawing = theme.render_svg(spec)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from metassay.reporting.depend_page import (
-    build_depend_page,
+    build_system_dependence_page,
     list_main_findings_on_favoured_systems,
-    prepare_depend_report,
+    prepare_system_dependence_report,
 )
 from metassay.reporting.pages import render_page
 from metassay.results.depend import DependContent, MetricDependence, Rankings
@@ -50,8 +50,8 @@ def build_entry(number: int, p_fair: float | None) -> MetricDependence:
 def render(*p_fair: float | None) -> str:
     entries = [build_entry(number, p) for number, p in enumerate(p_fair)]
     content = DependContent(human="mqm", by="system", metrics=entries, comparisons=[])
-    verdict = list_main_findings_on_favoured_systems(prepare_depend_report(content))
-    return render_page(build_depend_page(msgspec.structs.replace(content, verdict=verdict)))
+    verdict = list_main_findings_on_favoured_systems(prepare_system_dependence_report(content))
+    return render_page(build_system_dependence_page(msgspec.structs.replace(content, verdict=verdict)))
 
 
 def test_unfair_metrics_are_counted_after_holms_correction():

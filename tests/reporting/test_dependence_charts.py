@@ -14,14 +14,14 @@ from metassay.reporting.charts.dependence import (
     DISADVANTAGED,
     FAVOURED,
     NEUTRAL,
-    build_deviations_chart,
+    build_expected_deviation_by_system_chart,
     build_predicted_human_score_chart,
     build_rank_change_chart,
 )
 from metassay.reporting.depend_page import (
-    build_depend_page,
+    build_system_dependence_page,
     list_main_findings_on_favoured_systems,
-    prepare_depend_report,
+    prepare_system_dependence_report,
 )
 from metassay.reporting.pages import render_page
 from metassay.results.depend import DependContent
@@ -51,7 +51,7 @@ def specs(entry_and_curves):
     entry, curves = entry_and_curves
     return {
         "curves": build_predicted_human_score_chart(entry, entry.metric, curves),
-        "deviations": build_deviations_chart(entry, entry.metric),
+        "deviations": build_expected_deviation_by_system_chart(entry, entry.metric),
         "ranks": build_rank_change_chart(entry, entry.metric),
     }
 
@@ -105,7 +105,7 @@ def test_deviations_are_drawn_without_intervals_too(entry_and_curves):
     entry, _ = entry_and_curves
     no_ends = dict.fromkeys(entry.deviations)
     without_intervals = msgspec.structs.replace(entry, deviations_low=no_ends, deviations_high=no_ends)
-    spec = build_deviations_chart(without_intervals, entry.metric)
+    spec = build_expected_deviation_by_system_chart(without_intervals, entry.metric)
     assert vl_convert.vegalite_to_svg({**spec, "width": 500}).startswith("<svg")
 
 
@@ -113,9 +113,9 @@ def test_page_escapes_names_and_begins_with_the_main_statement(entry_and_curves)
     entry, curves = entry_and_curves
     entry = msgspec.structs.replace(entry, dataset=f"all{HOSTILE}")
     content = DependContent(human="mqm", by="system", metrics=[entry], comparisons=[], notes=[HOSTILE])
-    verdict = list_main_findings_on_favoured_systems(prepare_depend_report(content))
+    verdict = list_main_findings_on_favoured_systems(prepare_system_dependence_report(content))
     content = msgspec.structs.replace(content, verdict=verdict)
-    page = render_page(build_depend_page(content, {entry.dataset: {entry.metric: curves}}))
+    page = render_page(build_system_dependence_page(content, {entry.dataset: {entry.metric: curves}}))
     assert HOSTILE not in page
     assert "&lt;/script&gt;" in page
     assert "has the lowest system dependence (SysDep): " in page

@@ -12,7 +12,7 @@ import pytest
 import metassay
 from metassay.cli import run_command_line as run
 from metassay.errors import InputError
-from metassay.reporting.estimate_page import choose_decimals_for_estimates, count_labels_of_equal_precision
+from metassay.reporting.estimate_page import choose_decimals_for_estimates, count_labels_needed_without_metric
 from metassay.results.base import Interval
 from metassay.schemas import build_output_schema
 from metassay.workflows.report import report
@@ -169,7 +169,7 @@ def test_equivalent_labels_are_those_of_the_same_variance() -> None:
     rng = np.random.default_rng(0)
     items, labelled, correlation = 400, 100, 0.8
     errors = {"labels": [], "metric": [], "more labels": []}
-    worth = round(count_labels_of_equal_precision(labelled, items, correlation**2))
+    worth = round(count_labels_needed_without_metric(labelled, items, correlation**2))
     for _ in range(4000):
         metric = rng.normal(size=items)
         human = correlation * metric + np.sqrt(1 - correlation**2) * rng.normal(size=items)

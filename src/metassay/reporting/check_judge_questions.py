@@ -10,7 +10,7 @@ _PAIRWISE = "pairwise"
 _FEWEST_RATERS = 2
 
 
-def list_judge_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+def list_user_questions_about_judges(check_result: CheckContent) -> list[CheckedQuestion]:
     """List the questions that can be asked about the judges in a data set, with the commands that answer
     them.
     """
@@ -20,7 +20,9 @@ def list_judge_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     if not verdicts.judges:
         how = f"needs verdicts; to ask a model: {_JUDGE} --llm-url URL --llm-model NAME"
         return [CheckedQuestion("how often does a judge pick the better output?", _JUDGE, how)]
-    questions = [CheckedQuestion("how often is a judge right?", _JUDGE, _describe_missing_labels(verdicts))]
+    questions = [
+        CheckedQuestion("how often is a judge right?", _JUDGE, _describe_missing_human_labels(verdicts))
+    ]
     if verdicts.kind == _PAIRWISE:
         orders = None if verdicts.has_both_orders else "needs both orders, marked in a column swapped"
         question = "does a judge change its verdict with the order of the outputs?"
@@ -28,23 +30,23 @@ def list_judge_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     replacement = "can a judge replace a human rater?"
     questions.append(CheckedQuestion(replacement, _JUDGE, _describe_missing_raters(verdicts)))
     preference = "does a judge favour systems of its own family?"
-    questions.append(CheckedQuestion(preference, _JUDGE, _describe_missing_family_columns(verdicts)))
+    questions.append(CheckedQuestion(preference, _JUDGE, _describe_missing_model_family_columns(verdicts)))
     return questions
 
 
-def _describe_missing_labels(verdicts: CheckedVerdicts) -> str | None:
+def _describe_missing_human_labels(judge_verdicts: CheckedVerdicts) -> str | None:
     """Say that human labels are missing, and where they can come from. None if there are labels."""
-    if verdicts.labelled:
+    if judge_verdicts.labelled:
         return None
-    column = "better" if verdicts.kind == _PAIRWISE else "human"
-    if verdicts.human is not None:
-        return f"{verdicts.human} has no labels"
+    column = "better" if judge_verdicts.kind == _PAIRWISE else "human"
+    if judge_verdicts.human is not None:
+        return f"{judge_verdicts.human} has no labels"
     return f"needs human labels: a column {column}, or a file that has one with --join FILE"
 
 
-def _describe_missing_raters(verdicts: CheckedVerdicts) -> str | None:
+def _describe_missing_raters(judge_verdicts: CheckedVerdicts) -> str | None:
     """Say that verdicts of more people are needed. None if there are enough raters."""
-    if len(verdicts.raters) >= _FEWEST_RATERS:
+    if len(judge_verdicts.raters) >= _FEWEST_RATERS:
         return None
     return (
         f"needs the verdicts of {_FEWEST_RATERS} or more people, each in a column such as human:ann"
@@ -52,10 +54,10 @@ def _describe_missing_raters(verdicts: CheckedVerdicts) -> str | None:
     )
 
 
-def _describe_missing_family_columns(verdicts: CheckedVerdicts) -> str | None:
+def _describe_missing_model_family_columns(judge_verdicts: CheckedVerdicts) -> str | None:
     """Name the columns that must say to which family judges and systems belong. None if they are known."""
-    if verdicts.has_families:
+    if judge_verdicts.has_families:
         return None
-    if verdicts.kind == _PAIRWISE:
+    if judge_verdicts.kind == _PAIRWISE:
         return "needs the columns judge_family, system_1, system_2, family_1 and family_2"
     return "needs the columns judge_family, system and family"

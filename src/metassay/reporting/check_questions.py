@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from metassay.reporting.check_judge_questions import list_judge_questions
+from metassay.reporting.check_judge_questions import list_user_questions_about_judges
 from metassay.reporting.wording import find_task, format_count, format_number, format_plural
 from metassay.results.check import (
     DATA,
@@ -28,35 +28,38 @@ _MOST_CONTEXTS = 50
 _NEEDS_OUTPUTS = "needs the outputs: add --join FILE, or --column output=COLUMN if a column holds them"
 
 
-def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+def list_user_questions_answerable_first(check_result: CheckContent) -> list[CheckedQuestion]:
     """List the questions that can be asked about a data set. Those that its columns can answer come first."""
     if check_result.kind == VERDICTS:
-        questions = list_judge_questions(check_result)
+        questions = list_user_questions_about_judges(check_result)
     elif check_result.kind == PAIRS:
-        questions = _list_pair_questions(check_result)
+        questions = _list_user_questions_about_given_pairs(check_result)
     else:
-        questions = _list_metric_questions(check_result)
+        questions = _list_user_questions_about_metrics(check_result)
     return sorted(questions, key=lambda question: question.missing is not None)
 
 
-def _list_metric_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+def _list_user_questions_about_metrics(check_result: CheckContent) -> list[CheckedQuestion]:
     """List the questions about metrics and systems that a data set of outputs or of metric scores can
     answer.
     """
-    questions = [_build_error_detection_question(check_result), _build_better_system_question(check_result)]
+    questions = [
+        _build_user_question_on_error_detection(check_result),
+        _build_user_question_on_better_system(check_result),
+    ]
     task = find_task(check_result.task)
     if task is None or not task.is_ranking:
         questions += [
-            _build_metric_ranking_question(check_result),
-            _build_estimate_question(check_result),
-            *_build_best_two_systems_questions(check_result),
-            _build_favoured_systems_question(check_result),
-            *_build_items_to_rate_questions(check_result),
+            _build_user_question_on_metric_ranking(check_result),
+            _build_user_question_on_preferred_system(check_result),
+            *_build_user_question_on_best_two_systems(check_result),
+            _build_user_question_on_favoured_systems(check_result),
+            *_build_user_question_on_items_to_rate(check_result),
         ]
     return questions
 
 
-def _list_pair_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+def _list_user_questions_about_given_pairs(check_result: CheckContent) -> list[CheckedQuestion]:
     """List the questions about metrics that a data set of given pairs can answer."""
     command = f"metassay assay --pairs {DATA}"
     questions = [CheckedQuestion("which metric prefers the better output most often?", command)]
@@ -71,7 +74,7 @@ def _list_pair_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     return questions
 
 
-def _build_error_detection_question(check_result: CheckContent) -> CheckedQuestion:
+def _build_user_question_on_error_detection(check_result: CheckContent) -> CheckedQuestion:
     missing = None
     if check_result.kind == SCORES:
         missing = _NEEDS_OUTPUTS
@@ -80,7 +83,7 @@ def _build_error_detection_question(check_result: CheckContent) -> CheckedQuesti
     return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
 
 
-def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion:
+def _build_user_question_on_better_system(check_result: CheckContent) -> CheckedQuestion:
     missing = "there is one system only" if len(check_result.systems) < 2 else None
     if check_result.kind == SCORES:
         missing = _NEEDS_OUTPUTS
@@ -89,7 +92,7 @@ def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion
     )
 
 
-def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestion:
+def _build_user_question_on_metric_ranking(check_result: CheckContent) -> CheckedQuestion:
     question = "which metric ranks systems as people do?"
     human, _ = _choose_human_score(check_result)
     command = f"metassay rank {DATA} --human {_quote_column_for_command(human)}"
@@ -99,22 +102,22 @@ def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestio
     return CheckedQuestion(question, command, _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS))
 
 
-def _build_estimate_question(check_result: CheckContent) -> CheckedQuestion:
+def _build_user_question_on_preferred_system(check_result: CheckContent) -> CheckedQuestion:
     human, rated = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
-    test_set = _choose_test_set(check_result, human)
+    test_set = _choose_test_set_with_most_ratings(check_result, human)
     if test_set is not None:
         rated = test_set.rated_items.get(human or "", 0)
     items = "a few" if missing is not None else format_count(rated)
     return CheckedQuestion(
         f"which system do people prefer, from {items} rated items?",
-        f"metassay estimate {DATA}{_format_where_options(test_set)} --human"
+        f"metassay estimate {DATA}{_format_test_set_filter_options(test_set)} --human"
         f" {_quote_column_for_command(human)}",
         missing,
     )
 
 
-def _build_best_two_systems_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+def _build_user_question_on_best_two_systems(check_result: CheckContent) -> list[CheckedQuestion]:
     """Say how many more items must be rated to show which of the two best systems is better. Empty if that is
     known.
     """
@@ -139,7 +142,7 @@ def _build_best_two_systems_questions(check_result: CheckContent) -> list[Checke
     ]
 
 
-def _build_favoured_systems_question(check_result: CheckContent) -> CheckedQuestion:
+def _build_user_question_on_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
     human, _ = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
     if len(check_result.systems) < 2:
@@ -151,11 +154,11 @@ def _build_favoured_systems_question(check_result: CheckContent) -> CheckedQuest
     )
 
 
-def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+def _build_user_question_on_items_to_rate(check_result: CheckContent) -> list[CheckedQuestion]:
     """Suggest to have items rated with the command `annotate`, unless all are rated already."""
     human, rated = _choose_human_score(check_result)
     items = check_result.items
-    test_set = _choose_test_set(check_result, human)
+    test_set = _choose_test_set_with_most_ratings(check_result, human)
     if test_set is not None:
         items, rated = test_set.items, test_set.rated_items.get(human or "", 0)
     unrated = items - rated
@@ -163,7 +166,7 @@ def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQu
         return []
     option = "" if human is None else f" --human {_quote_column_for_command(human)}"
     count = min(_ITEMS_TO_RATE, unrated)
-    command = f"metassay annotate {DATA}{_format_where_options(test_set)}{option} --count {count}"
+    command = f"metassay annotate {DATA}{_format_test_set_filter_options(test_set)}{option} --count {count}"
     return [CheckedQuestion("which items should be rated next?", command)]
 
 
@@ -175,14 +178,16 @@ def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:
     return human, check_result.rated_items[human]
 
 
-def _choose_test_set(check_result: CheckContent, human: str | None) -> CheckedTestSet | None:
+def _choose_test_set_with_most_ratings(
+    check_result: CheckContent, human_score: str | None
+) -> CheckedTestSet | None:
     """Choose the test set with the most rated items. None if the data has only one test set."""
     if not check_result.test_sets:
         return None
-    return max(check_result.test_sets, key=lambda test_set: test_set.rated_items.get(human or "", 0))
+    return max(check_result.test_sets, key=lambda test_set: test_set.rated_items.get(human_score or "", 0))
 
 
-def _format_where_options(test_set: CheckedTestSet | None) -> str:
+def _format_test_set_filter_options(test_set: CheckedTestSet | None) -> str:
     """Write the command line options `--where` that select a test set."""
     columns = {} if test_set is None else test_set.columns
     return "".join(f" --where {shlex.quote(f'{name}={value}')}" for name, value in columns.items())

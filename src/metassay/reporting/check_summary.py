@@ -23,11 +23,11 @@ def build_check_verdict(check_result: CheckContent) -> list[Claim]:
     the directions of scores and what is left out.
     """
     if check_result.kind == SCORES:
-        lines = _summarize_scores(check_result)
+        lines = _summarize_dataset_of_metric_scores(check_result)
     elif check_result.kind == VERDICTS and check_result.verdicts is not None:
-        lines = _summarize_verdicts(check_result, check_result.verdicts)
+        lines = _summarize_dataset_of_judge_verdicts(check_result, check_result.verdicts)
     else:
-        lines = _summarize_outputs(check_result)
+        lines = _summarize_dataset_of_outputs(check_result)
     if check_result.left_out:
         lines.append(f"Rows left out: {join_names_with_counts(check_result.left_out)}.")
     if check_result.reference_systems:
@@ -43,7 +43,7 @@ def join_names_with_counts(counts: Mapping[str, object]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
 
-def _summarize_outputs(check_result: CheckContent) -> list[str]:
+def _summarize_dataset_of_outputs(check_result: CheckContent) -> list[str]:
     """Summarise a data set of outputs or pairs: systems, items, references, languages and human scores."""
     task = find_task(check_result.task)
     title = str(check_result.task) if task is None else task.title
@@ -64,7 +64,7 @@ def _summarize_outputs(check_result: CheckContent) -> list[str]:
     return [f"{title[:1].upper()}{title[1:]}: {', '.join(facts)}."]
 
 
-def _summarize_scores(check_result: CheckContent) -> list[str]:
+def _summarize_dataset_of_metric_scores(check_result: CheckContent) -> list[str]:
     """Summarise a data set of metric scores: systems, items, metrics, human scores, and whether higher scores
     are better.
     """
@@ -103,7 +103,7 @@ def _describe_human_scores(check_result: CheckContent) -> str:
     return f"human scores {join_names(names)}" if names else "no human scores"
 
 
-def _summarize_verdicts(check_result: CheckContent, verdicts: CheckedVerdicts) -> list[str]:
+def _summarize_dataset_of_judge_verdicts(check_result: CheckContent, verdicts: CheckedVerdicts) -> list[str]:
     """Summarise a data set of judges' verdicts: the judges, what they judged, and the human labels."""
     noun, unit, units = _VERDICT_WORDS[verdicts.kind]
     questions = f"{format_count(verdicts.questions)} {unit if verdicts.questions == 1 else units}"

@@ -22,14 +22,14 @@ def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels 
             verb = "gained" if change.difference > 0 else "lost"
             sentences.append(
                 f"{metric_labels[change.metric]} {verb} accuracy"
-                f" {_describe_context_of_change(change.column, change.context)}:"
+                f" {_describe_context_in_sentence(change.column, change.context)}:"
                 f" {100 * change.before:.0f} % before, {100 * change.after:.0f} % now."
             )
     for choice in comparison.recommendation:
         if choice.changed:
-            sentences.append(_describe_changed_choice(choice, metric_labels))
+            sentences.append(_describe_change_of_recommended_metric(choice, metric_labels))
     for order in comparison.orders:
-        place = _describe_context_of_change(order.column, order.context)
+        place = _describe_context_in_sentence(order.column, order.context)
         for swap in order.swapped:
             if swap.is_significant:
                 better = metric_labels[swap.better_after]
@@ -69,14 +69,16 @@ def describe_how_runs_were_paired(*, paired: bool) -> str:
     return "Unpaired comparison: small changes may be missed. Runs of the same outputs are compared in pairs."
 
 
-def _describe_changed_choice(choice: ChoiceChange, metric_labels: MetricLabels) -> str:
-    place = _describe_context_of_change(choice.column, choice.context)
-    after = "none" if choice.after is None else metric_labels[choice.after]
-    before = "none" if choice.before is None else metric_labels[choice.before]
+def _describe_change_of_recommended_metric(
+    recommendation_change: ChoiceChange, metric_labels: MetricLabels
+) -> str:
+    place = _describe_context_in_sentence(recommendation_change.column, recommendation_change.context)
+    after = "none" if recommendation_change.after is None else metric_labels[recommendation_change.after]
+    before = "none" if recommendation_change.before is None else metric_labels[recommendation_change.before]
     return f"The recommended metric {place} is {after} now; it was {before}."
 
 
-def _describe_context_of_change(context_column: str, context: str) -> str:
+def _describe_context_in_sentence(context_column: str, context: str) -> str:
     return "over all contexts" if context == GLOBAL else f"on {context_column} {context}"
 
 

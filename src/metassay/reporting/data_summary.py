@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
-
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.reporting.wording import format_count, format_plural
 from metassay.results.data_summary import HIGHER, LOWER, DataSummary
 
-T = TypeVar("T")
 # Longer lists of names are cut.
 _MOST_NAMES = 12
 
@@ -20,30 +16,32 @@ def describe_data_used(data_summary: DataSummary | None) -> list[str]:
         return []
     return [
         _describe_data_counts(data_summary),
-        *describe_data_gaps(data_summary),
+        *describe_left_out_rows_and_empty_outputs(data_summary),
         *describe_ignored_columns(data_summary),
     ]
 
 
-def describe_data_gaps(data: DataSummary | None) -> list[str]:
+def describe_left_out_rows_and_empty_outputs(data_summary: DataSummary | None) -> list[str]:
     """Say how many rows were left out and why, and how many outputs are empty. The list is empty if neither
     occurred.
     """
-    if data is None:
+    if data_summary is None:
         return []
     sentences = []
     # A note of the run names the systems that are the reference, and counts their outputs.
     left_out = {
-        reason: number for reason, number in data.left_out.items() if reason != REFERENCE_SYSTEM_REASON
+        reason: number
+        for reason, number in data_summary.left_out.items()
+        if reason != REFERENCE_SYSTEM_REASON
     }
     if left_out:
         rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in left_out.items())
         sentences.append(f"Rows left out: {rows}.")
-    systems = [system for system in data.systems if system.empty_outputs]
+    systems = [system for system in data_summary.systems if system.empty_outputs]
     if systems:
         counts = ", ".join(
             f"{system.system} {format_count(system.empty_outputs)} of {format_count(system.outputs)}"
-            for system in _list_first_names(systems)
+            for system in systems[:_MOST_NAMES]
         )
         more = f" and {len(systems) - _MOST_NAMES} more systems" if len(systems) > _MOST_NAMES else ""
         sentences.append(f"Empty outputs, which are scored like all others: {counts}{more}.")
@@ -57,7 +55,7 @@ def describe_ignored_columns(data_summary: DataSummary | None) -> list[str]:
     sentences = []
     if data_summary.ignored_columns:
         columns = ", ".join(
-            f"{name} ({reason})" for name, reason in _list_first_names(data_summary.ignored_columns.items())
+            f"{name} ({reason})" for name, reason in [*data_summary.ignored_columns.items()][:_MOST_NAMES]
         )
         sentences.append(f"Columns ignored: {columns}.")
     return [*sentences, *_describe_score_directions(data_summary)]
@@ -86,11 +84,7 @@ def _describe_score_directions(data_summary: DataSummary) -> list[str]:
     for better in (LOWER, HIGHER):
         names = [score.score for score in data_summary.scores if score.better == better]
         if names:
-            shown = _list_first_names(names)
+            shown = names[:_MOST_NAMES]
             more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
             sentences.append(f"{better.capitalize()} is better: {', '.join(shown)}{more}.")
     return sentences
-
-
-def _list_first_names(names: Iterable[T]) -> list[T]:
-    return list(names)[:_MOST_NAMES]

@@ -17,13 +17,13 @@ from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.depend import (
     CORRECTION_COLUMNS,
     DEPEND_SECTIONS,
-    build_dependence_charts_of_metric,
-    build_dependence_row,
-    describe_effect_of_score_corrections,
-    explain_dependence_terms,
-    explain_expected_deviation,
-    explain_fairness_test,
-    list_context_and_sensitivity_rows,
+    build_charts_of_favoured_systems,
+    build_system_dependence_row,
+    describe_gains_from_predicted_human_scores,
+    explain_expected_deviation_of_systems,
+    explain_terms_of_system_dependence,
+    explain_test_for_favoured_systems,
+    list_rows_by_context_and_data_change,
 )
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -50,40 +50,40 @@ MOST_IMPORTANT_COLUMNS = (
 )
 
 
-def build_depend_page(
-    depend_result: DependContent,
-    curves: CurvesByDataset | None = None,
+def build_system_dependence_page(
+    dependence_result: DependContent,
+    curves_by_dataset: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
 ) -> Page:
-    """Build the report page of a `depend` result. Without `curves` it has no charts of single metrics."""
-    depend_report = prepare_depend_report(depend_result, curves, metric_labels)
+    """Build the report page of a `depend` result. Without curves it has no charts of single metrics."""
+    dependence_report = prepare_system_dependence_report(dependence_result, curves_by_dataset, metric_labels)
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=[claim.sentence for claim in depend_result.verdict],
-        sections=build_report_sections("depend", depend_report, DEPEND_SECTIONS),
-        notes=[*describe_data_used(depend_result.data), *depend_result.notes],
+        lead=[claim.sentence for claim in dependence_result.verdict],
+        sections=build_report_sections("depend", dependence_report, DEPEND_SECTIONS),
+        notes=[*describe_data_used(dependence_result.data), *dependence_result.notes],
     )
 
 
-def prepare_depend_report(
-    depend_result: DependContent,
-    curves: CurvesByDataset | None = None,
+def prepare_system_dependence_report(
+    dependence_result: DependContent,
+    curves_by_dataset: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
 ) -> DependReport:
     """Combine a `depend` result with the labels of its metrics and the curves that its charts draw."""
     if metric_labels is None:
-        metric_labels = MetricLabels(entry.metric for entry in depend_result.metrics)
-    return DependReport(depend_result, metric_labels, curves or {})
+        metric_labels = MetricLabels(entry.metric for entry in dependence_result.metrics)
+    return DependReport(dependence_result, metric_labels, curves_by_dataset or {})
 
 
-def list_main_findings_on_favoured_systems(depend_report: DependReport) -> list[Claim]:
+def list_main_findings_on_favoured_systems(dependence_report: DependReport) -> list[Claim]:
     """Build the statements at the top of a `depend` report, for each data set."""
     claims = []
-    for dataset in depend_report.datasets:
-        prefix = depend_report.get_dataset_sentence_prefix(dataset)
-        dataset_claims = _build_dependence_claims_of_dataset(
-            depend_report, depend_report.get_metrics_of_dataset(dataset)
+    for dataset in dependence_report.dataset_names:
+        prefix = dependence_report.get_sentence_opening_for_dataset(dataset)
+        dataset_claims = _describe_favoured_systems_in_dataset(
+            dependence_report, dependence_report.get_metrics_of_dataset(dataset)
         )
         claims += [
             msgspec.structs.replace(claim, scope=dataset, sentence=prefix + claim.sentence)
@@ -92,38 +92,38 @@ def list_main_findings_on_favoured_systems(depend_report: DependReport) -> list[
     return claims
 
 
-def _build_dependence_claims_of_dataset(
-    depend_report: DependReport, dependences: Sequence[MetricDependence]
+def _describe_favoured_systems_in_dataset(
+    dependence_report: DependReport, dependences_on_system: Sequence[MetricDependence]
 ) -> list[Claim]:
     # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
-    informed = [entry for entry in dependences if not entry.uninformed]
+    informed = [entry for entry in dependences_on_system if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     return [
-        _build_favoured_systems_claim(depend_report, informed),
-        _build_lowest_dependence_claim(depend_report, informed),
+        _describe_metrics_that_favour_systems(dependence_report, informed),
+        _describe_metric_that_treats_systems_most_alike(dependence_report, informed),
     ]
 
 
-def _build_favoured_systems_claim(
-    depend_report: DependReport, dependences: Sequence[MetricDependence]
+def _describe_metrics_that_favour_systems(
+    dependence_report: DependReport, dependences_on_system: Sequence[MetricDependence]
 ) -> Claim:
     """Say how many metrics favour some systems, and which metric favours one of them most."""
-    by = depend_report.result.by
-    unfair = find_metrics_that_favour_systems(dependences)
-    if all(entry.p_fair is None for entry in dependences):
+    by = dependence_report.result.by
+    unfair = find_metrics_that_favour_systems(dependences_on_system)
+    if all(entry.p_fair is None for entry in dependences_on_system):
         sentence = f"It could not be tested whether a metric favours some {by}s."
         return Claim(kind="unanswered", sentence=sentence)
     if not unfair:
         sentence = f"No metric is shown to favour any {by}."
         return Claim(kind="finding", sentence=sentence)
     worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
-    counts = f"{len(unfair)} of {format_plural(len(dependences), 'metric')}"
-    label = depend_report.labels[worst.metric]
+    counts = f"{len(unfair)} of {format_plural(len(dependences_on_system), 'metric')}"
+    label = dependence_report.labels[worst.metric]
     most = f"{label} favours {worst.most_favoured} over {worst.most_disadvantaged}"
     sentence = (
         f"{counts} {'is' if len(unfair) == 1 else 'are'} shown to favour some {by}s. The largest case: {most}"
-        f" by {format_number(worst.residual_range)} points of {depend_report.result.human}."
+        f" by {format_number(worst.residual_range)} points of {dependence_report.result.human}."
     )
     return Claim(
         kind="finding",
@@ -133,29 +133,29 @@ def _build_favoured_systems_claim(
     )
 
 
-def _build_lowest_dependence_claim(
-    depend_report: DependReport, dependences: Sequence[MetricDependence]
+def _describe_metric_that_treats_systems_most_alike(
+    dependence_report: DependReport, dependences_on_system: Sequence[MetricDependence]
 ) -> Claim:
     """Name the metric that treats systems most alike (lowest SysDep), the metrics tied with it, and the
     SysDep of a constant score.
     """
-    least = min(dependences, key=lambda entry: (entry.sysdep, entry.metric))
+    least = min(dependences_on_system, key=lambda entry: (entry.sysdep, entry.metric))
     tied = [
         entry.metric
-        for entry in dependences
-        if entry is not least and _do_sysdep_intervals_overlap(entry, least)
+        for entry in dependences_on_system
+        if entry is not least and _do_intervals_of_system_dependence_overlap(entry, least)
     ]
-    value = f"{format_number(least.sysdep)} points of {depend_report.result.human}"
+    value = f"{format_number(least.sysdep)} points of {dependence_report.result.human}"
     if least.low is not None:
         value += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
     value += f"; a constant metric has {format_number(least.constant)}"
-    sentence = f"{depend_report.labels[least.metric]} has the lowest system dependence (SysDep): {value}."
+    sentence = f"{dependence_report.labels[least.metric]} has the lowest system dependence (SysDep): {value}."
     if tied and least.low is None:
         sentence += " No intervals were computed, so it is not known which metrics are tied with it."
     elif tied:
         verb = "is" if len(tied) == 1 else "are"
         sentence += (
-            f" {list_names(depend_report.labels.list_labels_of_metrics(tied), '')} {verb} tied with it."
+            f" {list_names(dependence_report.labels.list_labels_of_metrics(tied), '')} {verb} tied with it."
         )
     return Claim(
         kind="answer",
@@ -167,7 +167,7 @@ def _build_lowest_dependence_claim(
     )
 
 
-def _do_sysdep_intervals_overlap(
+def _do_intervals_of_system_dependence_overlap(
     first_dependence: MetricDependence, second_dependence: MetricDependence
 ) -> bool:
     """Return whether the 95 % intervals of two system dependences (SysDep) overlap. A missing interval counts
@@ -183,36 +183,38 @@ def _do_sysdep_intervals_overlap(
     return first_dependence.low <= second_dependence.high and second_dependence.low <= first_dependence.high
 
 
-def render_further_depend_files(depend_result: DependContent, curves: CurvesByDataset) -> dict[str, Any]:
+def render_files_of_fitted_curves_and_charts(
+    dependence_result: DependContent, curves_by_dataset: CurvesByDataset
+) -> dict[str, Any]:
     """Render the fitted curves and the charts of all metrics as files. The keys are the paths of the
     files.
     """
-    depend_report = prepare_depend_report(depend_result, curves)
-    files: dict[str, Any] = {"results/curves.json": msgspec.to_builtins(curves)}
-    for entry in depend_result.metrics:
+    dependence_report = prepare_system_dependence_report(dependence_result, curves_by_dataset)
+    files: dict[str, Any] = {"results/curves.json": msgspec.to_builtins(curves_by_dataset)}
+    for entry in dependence_result.metrics:
         folder = f"charts/{make_safe_file_name(entry.dataset)}"
-        for kind, spec in build_dependence_charts_of_metric(depend_report, entry).items():
+        for kind, spec in build_charts_of_favoured_systems(dependence_report, entry).items():
             files[f"{folder}/{make_safe_file_name(entry.metric)}-{kind}.svg"] = render_svg(
                 spec, width=CHART_WIDTH
             )
     return files
 
 
-def describe_dependence(depend_result: DependContent) -> list[Block]:
+def describe_system_dependence_result(dependence_result: DependContent) -> list[Block]:
     """Describe for the terminal how differently each metric treats the systems of each data set, and explain
     the terms.
     """
-    labels = MetricLabels(entry.metric for entry in depend_result.metrics)
-    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in depend_result.verdict)]
-    for dataset in dict.fromkeys(entry.dataset for entry in depend_result.metrics):
-        entries = [entry for entry in depend_result.metrics if entry.dataset == dataset]
-        scores = f"{dataset}, against {depend_result.human}"
-        title = f"Dependence on {depend_result.by}, {scores} (least dependent first)"
-        rows = [_build_dependence_row(entry, labels) for entry in entries]
+    labels = MetricLabels(entry.metric for entry in dependence_result.metrics)
+    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in dependence_result.verdict)]
+    for dataset in dict.fromkeys(entry.dataset for entry in dependence_result.metrics):
+        entries = [entry for entry in dependence_result.metrics if entry.dataset == dataset]
+        scores = f"{dataset}, against {dependence_result.human}"
+        title = f"Dependence on {dependence_result.by}, {scores} (least dependent first)"
+        rows = [_build_system_dependence_row_for_terminal(entry, labels) for entry in entries]
         blocks.append(
             Table(rows, title=title, most_important=MOST_IMPORTANT_COLUMNS, most_rows=MOST_METRICS, digits=2)
         )
-        local_rows, sensitivity_rows = list_context_and_sensitivity_rows(entries, labels)
+        local_rows, sensitivity_rows = list_rows_by_context_and_data_change(entries, labels)
         blocks.append(
             Details(
                 [
@@ -221,31 +223,39 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
                 ]
             )
         )
-        corrections = [row for row in depend_result.corrections if row.dataset == dataset]
+        corrections = [row for row in dependence_result.corrections if row.dataset == dataset]
         if corrections:
             blocks += convert_sentences_to_lines(
-                describe_effect_of_score_corrections(corrections, depend_result.human, labels)
+                describe_gains_from_predicted_human_scores(corrections, dependence_result.human, labels)
             )
-            blocks.append(Details([_build_corrections_table(corrections, labels)]))
+            blocks.append(Details([_build_table_of_predicted_human_scores(corrections, labels)]))
     return [
         *blocks,
-        Line(explain_expected_deviation(depend_result.by, depend_result.human)),
-        Line(explain_fairness_test(depend_result.by)),
-        Details(convert_sentences_to_lines(explain_dependence_terms(depend_result.by, depend_result.human))),
-        *summarize_data_in_note(depend_result.data),
-        *convert_sentences_to_notes(depend_result.notes),
+        Line(explain_expected_deviation_of_systems(dependence_result.by, dependence_result.human)),
+        Line(explain_test_for_favoured_systems(dependence_result.by)),
+        Details(
+            convert_sentences_to_lines(
+                explain_terms_of_system_dependence(dependence_result.by, dependence_result.human)
+            )
+        ),
+        *summarize_data_in_note(dependence_result.data),
+        *convert_sentences_to_notes(dependence_result.notes),
     ]
 
 
-def _build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> Row:
-    row = build_dependence_row(dependence, metric_labels)
+def _build_system_dependence_row_for_terminal(
+    dependence_on_system: MetricDependence, metric_labels: MetricLabels
+) -> Row:
+    row = build_system_dependence_row(dependence_on_system, metric_labels)
     del row["explained"]
-    worst_inversion = next(iter(dependence.inversions), None)
+    worst_inversion = next(iter(dependence_on_system.inversions), None)
     worst = None if worst_inversion is None else f"{worst_inversion.better} > {worst_inversion.worse}"
     return row | {"worst": worst}
 
 
-def _build_corrections_table(corrections: Sequence[Correction], metric_labels: MetricLabels) -> Table:
-    rows = [{**asdict(row), "metric": metric_labels[row.metric]} for row in corrections]
+def _build_table_of_predicted_human_scores(
+    score_predictions: Sequence[Correction], metric_labels: MetricLabels
+) -> Table:
+    rows = [{**asdict(row), "metric": metric_labels[row.metric]} for row in score_predictions]
     title = "Agreement with human scores on segments that were not used for fitting"
     return Table(select_columns(rows, CORRECTION_COLUMNS), title=title)

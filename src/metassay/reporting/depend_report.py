@@ -25,7 +25,7 @@ class DependReport(ResultReport[DependContent]):
     curves: CurvesByDataset = field(default_factory=dict)
 
     @property
-    def datasets(self) -> list[str]:
+    def dataset_names(self) -> list[str]:
         """Names of the data sets in the order of the result."""
         return list(dict.fromkeys(entry.dataset for entry in self.result.metrics))
 
@@ -33,25 +33,29 @@ class DependReport(ResultReport[DependContent]):
         """Return the results of all metrics on one data set."""
         return [entry for entry in self.result.metrics if entry.dataset == dataset]
 
-    def get_fitted_curves(self, dependence: MetricDependence) -> MetricCurves | None:
+    def get_curves_that_predict_human_scores(
+        self, dependence_on_system: MetricDependence
+    ) -> MetricCurves | None:
         """Return the curves that predict the human score from a metric. None if the run did not save them."""
-        return self.curves.get(dependence.dataset, {}).get(dependence.metric)
+        return self.curves.get(dependence_on_system.dataset, {}).get(dependence_on_system.metric)
 
-    def get_dataset_sentence_prefix(self, dataset: str) -> str:
+    def get_sentence_opening_for_dataset(self, dataset: str) -> str:
         """Return the words with which a sentence about a data set begins. They are empty if there is only one
         data set.
         """
-        return f"{dataset}: " if len(self.datasets) > 1 else ""
+        return f"{dataset}: " if len(self.dataset_names) > 1 else ""
 
     def get_dataset_caption_suffix(self, dataset: str) -> str:
         """Return the words with which a caption about a data set ends. They are empty if there is only one
         data set.
         """
-        return f", {dataset}" if len(self.datasets) > 1 else ""
+        return f", {dataset}" if len(self.dataset_names) > 1 else ""
 
 
-def find_metrics_that_favour_systems(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
+def find_metrics_that_favour_systems(
+    dependences_on_system: Sequence[MetricDependence],
+) -> list[MetricDependence]:
     """Find the metrics that are shown to favour some systems (p ≤ .05 after Holm's correction)."""
-    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences]
+    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences_on_system]
     adjusted = adjust_p_values_by_holm(p_values).tolist()
-    return [entry for entry, p in zip(dependences, adjusted) if p <= SIGNIFICANT]
+    return [entry for entry, p in zip(dependences_on_system, adjusted) if p <= SIGNIFICANT]

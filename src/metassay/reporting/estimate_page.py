@@ -60,7 +60,7 @@ def build_estimate_verdict(estimate_result: EstimateContent) -> list[Claim]:
         [
             _describe_best_systems(estimate_result),
             _describe_estimated_quantity(estimate_result),
-            _describe_labels_saved_by_metric(estimate_result),
+            _describe_human_labels_saved_by_metric(estimate_result),
         ]
     )
 
@@ -108,7 +108,7 @@ def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
     return f"{sentence}."
 
 
-def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
+def _describe_human_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
     candidates = {candidate.metric: candidate for candidate in estimate_result.candidates}
     chosen = candidates.get(estimate_result.metric or "")
     if chosen is None:
@@ -127,12 +127,12 @@ def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
         )
     sentence = f"With {label} on all items, {saved} of the labels are saved"
     if share.value is not None and 0 < share.value < 1:
-        worth = count_labels_of_equal_precision(labelled, items, share.value)
+        worth = count_labels_needed_without_metric(labelled, items, share.value)
         sentence += f": {labelled} labels are worth about {worth:.0f}"
     return f"{sentence} for the mean of a system."
 
 
-def count_labels_of_equal_precision(labelled_items: int, all_items: int, share_saved: float) -> float:
+def count_labels_needed_without_metric(labelled_items: int, all_items: int, share_saved: float) -> float:
     """Count how many human labels would be as precise as the given labels together with a metric.
 
     The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from metassay.metrics.labels import get_metric_labels
 from metassay.reporting.dashboard_frame import render_dashboard_page
-from metassay.reporting.pair_cards import build_pair_card
+from metassay.reporting.pair_cards import build_template_values_of_pair
 from metassay.reporting.wording import format_count, format_percent, format_percent_interval
 from metassay.results.pair_explorer import (
     OUTCOMES,
@@ -33,15 +33,15 @@ class LinkBuilder(Protocol):
         """Return a link to the pair explorer in which the given fields of the query are changed."""
 
 
-def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
+def render_pair_explorer_page(pair_explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
     """Render the dashboard page with the pairs of a run that match the filters of the user."""
-    labels = get_metric_labels([*explorer_content.metrics, *explorer_content.other_metrics])
-    query = explorer_content.page.query
+    labels = get_metric_labels([*pair_explorer_content.metrics, *pair_explorer_content.other_metrics])
+    query = pair_explorer_content.page.query
     chips = _list_removable_filters(query, labels, build_link)
     return render_dashboard_page(
         "explorer.html.j2",
-        title=explorer_content.run,
-        view=explorer_content,
+        title=pair_explorer_content.run,
+        view=pair_explorer_content,
         query=query,
         build_link=build_link,
         labels=labels,
@@ -49,12 +49,12 @@ def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: Lin
         orders=ORDERS,
         longest_menu=LONGEST_MENU,
         chips=chips,
-        span=_format_range_of_listed_pairs(explorer_content),
-        searched=_find_searched_part_of_run(explorer_content),
-        outcome_rows=_build_outcome_table_rows(explorer_content, labels, build_link),
-        contexts=_build_context_table(explorer_content, labels, build_link),
-        joint_table=_build_joint_outcome_table(explorer_content, build_link),
-        pairs=_list_pair_cards(explorer_content, labels),
+        span=_format_range_of_listed_pairs(pair_explorer_content),
+        searched=_describe_rows_searched_for_text(pair_explorer_content),
+        outcome_rows=_build_rows_of_right_and_wrong_shares(pair_explorer_content, labels, build_link),
+        contexts=_build_accuracy_by_context_table(pair_explorer_content, labels, build_link),
+        joint_table=_build_table_comparing_two_metrics(pair_explorer_content, build_link),
+        pairs=_build_template_values_of_pairs(pair_explorer_content, labels),
         count=format_count,
     )
 
@@ -89,39 +89,39 @@ def _list_removable_filters(
     return chips
 
 
-def _format_range_of_listed_pairs(explorer_content: ExplorerContent) -> str:
+def _format_range_of_listed_pairs(pair_explorer_content: ExplorerContent) -> str:
     """Write which of the matching pairs the current page shows, for example `21–40`."""
-    if not explorer_content.page.listed:
+    if not pair_explorer_content.page.listed:
         return ""
-    first = (explorer_content.page.query.page - 1) * PAIRS_PER_PAGE + 1
-    last = min(first + PAIRS_PER_PAGE - 1, explorer_content.page.listed)
+    first = (pair_explorer_content.page.query.page - 1) * PAIRS_PER_PAGE + 1
+    last = min(first + PAIRS_PER_PAGE - 1, pair_explorer_content.page.listed)
     return f"{format_count(first)}–{format_count(last)}"
 
 
-def _find_searched_part_of_run(explorer_content: ExplorerContent) -> dict[str, Any] | None:
+def _describe_rows_searched_for_text(pair_explorer_content: ExplorerContent) -> dict[str, Any] | None:
     """Describe which part of a large run was searched for a text. None if the whole run was searched."""
-    searched_rows = explorer_content.page.matching.searched_rows
-    if searched_rows is None or explorer_content.search_parts == 1:
+    searched_rows = pair_explorer_content.page.matching.searched_rows
+    if searched_rows is None or pair_explorer_content.search_parts == 1:
         return None
     first, last = searched_rows
     return {
         "first": format_count(first + 1),
         "last": format_count(last + 1),
-        "part": explorer_content.page.query.part,
-        "parts": explorer_content.search_parts,
+        "part": pair_explorer_content.page.query.part,
+        "parts": pair_explorer_content.search_parts,
     }
 
 
-def _build_outcome_table_rows(
-    explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
+def _build_rows_of_right_and_wrong_shares(
+    pair_explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> list[dict[str, Any]]:
     """Build a table row for each metric with the shares of pairs that it gets right, tied and wrong.
 
     `bars` are start and width of the bar of each outcome, in per cent.
     """
     rows = []
-    for metric in explorer_content.shown_metrics:
-        counts = explorer_content.page.matching.outcome_counts.get(metric)
+    for metric in pair_explorer_content.shown_metrics:
+        counts = pair_explorer_content.page.matching.outcome_counts.get(metric)
         if counts is None:
             continue
         # Without matching pairs, all shares are 0.
@@ -140,23 +140,23 @@ def _build_outcome_table_rows(
                 "count": format_count(counts[outcome]),
                 "link": build_link(metric=metric, outcome=outcome, part=1),
             }
-        is_sentinel = metric not in explorer_content.assayed_metrics
+        is_sentinel = metric not in pair_explorer_content.assayed_metrics
         row = {"metric": metric_labels[metric], "is_sentinel": is_sentinel, "bars": bars, "cells": cells}
         rows.append(row)
     return rows
 
 
-def _build_context_table(
-    explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
+def _build_accuracy_by_context_table(
+    pair_explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> dict[str, Any] | None:
     """Build the table of the metrics' accuracies in the contexts of the column that the user has chosen."""
-    metrics_with_accuracy = {accuracy.metric for accuracy in explorer_content.accuracies}
-    metrics = [metric for metric in explorer_content.shown_metrics if metric in metrics_with_accuracy]
+    metrics_with_accuracy = {accuracy.metric for accuracy in pair_explorer_content.accuracies}
+    metrics = [metric for metric in pair_explorer_content.shown_metrics if metric in metrics_with_accuracy]
     if not metrics:
         return None
-    column = explorer_content.page.query.column
+    column = pair_explorer_content.page.query.column
     by_context: dict[str, dict[str, ContextAccuracy]] = {}
-    for accuracy in explorer_content.accuracies:
+    for accuracy in pair_explorer_content.accuracies:
         by_context.setdefault(accuracy.context, {})[accuracy.metric] = accuracy
     rows = []
     for context, accuracies in by_context.items():
@@ -180,11 +180,11 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> dict[st
     }
 
 
-def _build_joint_outcome_table(
-    explorer_content: ExplorerContent, build_link: LinkBuilder
+def _build_table_comparing_two_metrics(
+    pair_explorer_content: ExplorerContent, build_link: LinkBuilder
 ) -> dict[str, Any] | None:
     """Build a table that counts how two metrics decided the same pairs: both right, one wrong, and so on."""
-    counts = explorer_content.page.joint_outcomes
+    counts = pair_explorer_content.page.joint_outcomes
     if not counts:
         return None
     row_outcomes = [name for name in OUTCOMES if any(counts[name, other] for other in OUTCOMES)]
@@ -203,12 +203,16 @@ def _build_joint_outcome_table(
     return {"columns": column_outcomes, "rows": rows, "total": format_count(sum(counts.values()))}
 
 
-def _list_pair_cards(explorer_content: ExplorerContent, metric_labels: Labels) -> list[dict[str, Any]]:
-    page = explorer_content.page
+def _build_template_values_of_pairs(
+    pair_explorer_content: ExplorerContent, metric_labels: Labels
+) -> list[dict[str, Any]]:
+    page = pair_explorer_content.page
     cards = []
     for number, pair in enumerate(page.pairs):
         pair_in_other_run = page.pairs_in_other_run[number] if page.pairs_in_other_run else None
         cards.append(
-            build_pair_card(pair, pair_in_other_run, page.query, explorer_content.task, metric_labels)
+            build_template_values_of_pair(
+                pair, pair_in_other_run, page.query, pair_explorer_content.task, metric_labels
+            )
         )
     return cards

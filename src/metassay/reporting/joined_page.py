@@ -18,7 +18,10 @@ from metassay.reporting.assay_caveats import list_reasons_to_doubt_recommendatio
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
-from metassay.reporting.depend_page import build_depend_page, list_main_findings_on_favoured_systems
+from metassay.reporting.depend_page import (
+    build_system_dependence_page,
+    list_main_findings_on_favoured_systems,
+)
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
@@ -162,7 +165,7 @@ def build_joined_page(
     if ranking is not None:
         pages["rank"] = build_rank_page(ranking, labels)
     if dependence is not None:
-        pages["depend"] = build_depend_page(dependence, curves, labels)
+        pages["depend"] = build_system_dependence_page(dependence, curves, labels)
     if aggregation is not None:
         pages["aggregate"] = build_aggregate_page(aggregation, labels)
     overview = Section(

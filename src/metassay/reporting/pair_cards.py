@@ -21,7 +21,7 @@ UNDEFINED_MARK = ("undefined", "?")
 LONGEST_TEXT = 3000
 
 
-def build_pair_card(
+def build_template_values_of_pair(
     pair: StoredPair,
     pair_in_other_run: StoredPair | None,
     pair_query: PairQuery,
@@ -47,7 +47,7 @@ def build_pair_card(
         "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
         "human_verdicts": human_verdicts,
         "metric_verdicts": [
-            _build_pair_scores_of_metric(scores, labels[metric])
+            _format_metric_scores_of_pair(scores, labels[metric])
             for metric, scores in pair.metric_scores.items()
         ],
         "source": (pair.source or "")[:LONGEST_TEXT],
@@ -59,7 +59,7 @@ def build_pair_card(
         "other_run": None,
     }
     if pair_in_other_run is not None:
-        card["other_run"] = _build_card_of_pair_in_other_run(pair, pair_in_other_run, pair_query, labels)
+        card["other_run"] = _build_template_values_of_other_run(pair, pair_in_other_run, pair_query, labels)
     if isinstance(pair.output, list) or isinstance(pair.worse_output, list):
         rankings = (list(pair.output), list(pair.worse_output or []))
         longest = max(map(len, rankings))
@@ -80,23 +80,23 @@ def build_pair_card(
     return card
 
 
-def _build_pair_scores_of_metric(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
+def _format_metric_scores_of_pair(scores_of_pair: PairScores, metric_label: str) -> dict[str, str]:
     """Build what the dashboard shows of one metric for a pair: both scores, and whether it prefers the better
     output.
     """
     outcome, mark = UNDEFINED_MARK
-    if pair_scores.outcome is not None:
-        outcome, mark = OUTCOME_MARKS.get(pair_scores.outcome, UNDEFINED_MARK)
+    if scores_of_pair.outcome is not None:
+        outcome, mark = OUTCOME_MARKS.get(scores_of_pair.outcome, UNDEFINED_MARK)
     return {
         "metric": metric_label,
         "outcome": outcome,
         "mark": mark,
-        "output": format_score(pair_scores.output),
-        "worse_output": format_score(pair_scores.worse_output),
+        "output": format_score(scores_of_pair.output),
+        "worse_output": format_score(scores_of_pair.worse_output),
     }
 
 
-def _build_card_of_pair_in_other_run(
+def _build_template_values_of_other_run(
     pair: StoredPair, pair_in_other_run: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     """Build what the dashboard shows of a pair as another run scored it.
@@ -106,7 +106,7 @@ def _build_card_of_pair_in_other_run(
     verdict = None
     if pair_query.other_metric in pair_in_other_run.metric_scores:
         scores = pair_in_other_run.metric_scores[pair_query.other_metric]
-        verdict = _build_pair_scores_of_metric(scores, labels[pair_query.other_metric])
+        verdict = _format_metric_scores_of_pair(scores, labels[pair_query.other_metric])
     differing_sides = []
     for side, text, other_text in (
         ("output", pair.output, pair_in_other_run.output),

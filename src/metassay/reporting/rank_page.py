@@ -89,7 +89,7 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
     )
 
 
-def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
+def render_files_of_comparisons_and_charts(rank_result: RankContent) -> dict[str, Any]:
     """Render the tables of comparisons and further analyses, and all charts, as files. The keys are the paths
     of the files.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
-from metassay.reporting.charts.watched_runs import build_run_series_chart
+from metassay.reporting.charts.watched_runs import build_metric_values_by_run_chart
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section, render_page
 from metassay.reporting.tables import Field, build_grid
@@ -63,7 +63,7 @@ def build_watch_page(watch_result: WatchContent) -> Page:
         series = [entry for entry in watch_result.series if entry.measure == measure]
         title = describe_watched_measure(measure)
         title = title[:1].upper() + title[1:]
-        spec = build_run_series_chart(series, watch_result.runs, labels, title)
+        spec = build_metric_values_by_run_chart(series, watch_result.runs, labels, title)
         charts = [Chart(f"runs {measure}", spec, f"{title} in every run, oldest first.")]
         sections.append(Section(title, charts=charts))
     rows = [build_run_series_row(entry, labels) for entry in watch_result.series]

@@ -37,7 +37,7 @@ from metassay.options import (
 )
 from metassay.perturbations.forecast import estimate_perturbed_output_counts
 from metassay.perturbations.registry import list_default_perturbations
-from metassay.reporting.check_questions import list_answerable_questions
+from metassay.reporting.check_questions import list_user_questions_answerable_first
 from metassay.reporting.check_summary import build_check_verdict
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.check import describe_check_result
@@ -151,7 +151,7 @@ def _build_and_write_check_result(
     names.
     """
     values = {name: getattr(content, name) for name in content.__struct_fields__}
-    values["questions"] = list_answerable_questions(content)
+    values["questions"] = list_user_questions_answerable_first(content)
     values["verdict"] = build_check_verdict(content)
     result = CheckResult(**values)
     if options.out is not None:

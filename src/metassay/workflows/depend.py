@@ -29,11 +29,11 @@ from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.depend_page import (
-    build_depend_page,
-    describe_dependence,
+    build_system_dependence_page,
+    describe_system_dependence_result,
     list_main_findings_on_favoured_systems,
-    prepare_depend_report,
-    render_further_depend_files,
+    prepare_system_dependence_report,
+    render_files_of_fitted_curves_and_charts,
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
@@ -76,7 +76,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
     """
 
     json_type = DependContent
-    describe_result_for_terminal = describe_dependence
+    describe_result_for_terminal = describe_system_dependence_result
 
     analyses: dict[str, DependenceAnalysis] = msgspec.field(default_factory=dict)
 
@@ -96,7 +96,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def build_page(self) -> Page:
         """Build the report page."""
-        return build_depend_page(self, self.curves)
+        return build_system_dependence_page(self, self.curves)
 
 
 def _convert_metric_result_to_table_row(metric_result: MetricDependence) -> list[Any]:
@@ -173,10 +173,10 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         analyses=analyses,
     )
     result = msgspec.structs.replace(
-        result, verdict=list_main_findings_on_favoured_systems(prepare_depend_report(result))
+        result, verdict=list_main_findings_on_favoured_systems(prepare_system_dependence_report(result))
     )
     if run is not None:
-        write_result(run, "depend", result, render_further_depend_files(result, result.curves))
+        write_result(run, "depend", result, render_files_of_fitted_curves_and_charts(result, result.curves))
     return result
 
 

@@ -19,7 +19,7 @@ from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metric
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_error_spans
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
-from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_further_rank_files
+from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_files_of_comparisons_and_charts
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import list_main_findings_on_metric_ranking
 from metassay.reporting.result_display import ResultDisplay
@@ -133,7 +133,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         result, verdict=list_main_findings_on_metric_ranking(prepare_rank_report(result))
     )
     if run is not None:
-        write_result(run, "rank", result, render_further_rank_files(result))
+        write_result(run, "rank", result, render_files_of_comparisons_and_charts(result))
     return result
 
 

@@ -10,7 +10,7 @@ from metassay.errors import InputError, InputLocation, format_path_for_user
 from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.annotate_page import build_annotate_page
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.depend_page import build_depend_page
+from metassay.reporting.depend_page import build_system_dependence_page
 from metassay.reporting.depend_report import CurvesByDataset
 from metassay.reporting.estimate_page import build_estimate_page
 from metassay.reporting.joined_page import QUESTIONS, build_joined_page
@@ -127,7 +127,7 @@ def _build_report_of_run(run: str | Path) -> Page:
     with folder.report_unreadable_results():
         if command == "depend":
             result = _read_result(folder, DependContent)
-            return build_depend_page(result, folder.read_result(CURVES, CurvesByDataset))
+            return build_system_dependence_page(result, folder.read_result(CURVES, CurvesByDataset))
         if command in PAGES:
             result_type, build_page = PAGES[command]
             return build_page(_read_result(folder, result_type))

@@ -9,15 +9,15 @@ from metassay.reporting.charts.metric_lines import (
     ACCURACY_TOOLTIP,
     build_accuracy_axis,
     build_chance_line,
-    build_metric_lines,
-    build_sentinel_lines,
+    build_chart_layer_of_baseline_lines,
+    build_chart_layers_of_metric_lines,
     find_accuracy_range,
 )
 from metassay.reporting.charts.theme import (
     SLOTS,
     Spec,
-    build_channel_with_ordered_values,
     build_chart,
+    build_vega_channel_with_value_order,
     measure_space_for_labels,
 )
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
@@ -30,7 +30,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     """Draw the accuracy of each metric by context, such as the domain. Baselines outside the range of the
     metrics are left out.
     """
-    hidden = find_hidden_sentinels(assay_report, context_column)
+    hidden = find_baselines_outside_chart_range(assay_report, context_column)
     shown = [
         m
         for m in assay_report.all_metrics
@@ -48,7 +48,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     labels = [assay_report.labels[metric] for metric in metrics]
     x = _build_context_axis(context_column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
-    offset = {"xOffset": build_channel_with_ordered_values("metric", labels)} if side_by_side else {}
+    offset = {"xOffset": build_vega_channel_with_value_order("metric", labels)} if side_by_side else {}
     return build_chart(
         f"Accuracy of {len(metrics)} metrics over {len(context_column.contexts)} values of"
         f" {context_column.name}.",
@@ -62,8 +62,8 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
         data={"values": rows},
         layer=[
             *build_chance_line(low, high),
-            build_sentinel_lines(x, y),
-            *build_metric_lines(
+            build_chart_layer_of_baseline_lines(x, y),
+            *build_chart_layers_of_metric_lines(
                 x,
                 y,
                 offset,
@@ -110,15 +110,17 @@ def build_difficulty_chart(
         data={"values": values},
         layer=[
             *build_chance_line(low, high),
-            *_build_human_pair_layers(x, difficulty.human_pairs),
-            *build_metric_lines(
+            *_build_chart_layers_of_human_pair_distances(x, difficulty.human_pairs),
+            *build_chart_layers_of_metric_lines(
                 x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=ACCURACY_TOOLTIP
             ),
         ],
     )
 
 
-def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedColumn) -> list[str]:
+def find_baselines_outside_chart_range(
+    assay_report: AssayReport, context_column: ReportedColumn
+) -> list[str]:
     """Find the baselines that the accuracy chart leaves out because their accuracy is outside its range."""
     low, high = _find_accuracy_range(assay_report, context_column)
     hidden = []
@@ -166,23 +168,29 @@ def _build_context_axis(context_column: ReportedColumn, *, side_by_side: bool) -
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}
     return {
-        **build_channel_with_ordered_values("context", context_column.contexts, **scale),
+        **build_vega_channel_with_value_order("context", context_column.contexts, **scale),
         "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 
 
-def _build_human_pair_layers(x: Spec, distances: HumanPairDistances | None) -> list[Spec]:
+def _build_chart_layers_of_human_pair_distances(
+    x_channel: Spec, human_pair_distances: HumanPairDistances | None
+) -> list[Spec]:
     """Build chart layers that mark how much the outputs of human pairs differ: the median and the middle
     half.
     """
-    if distances is None:
+    if human_pair_distances is None:
         return []
-    values = {"low": distances.low, "median": distances.median, "high": distances.high}
+    values = {
+        "low": human_pair_distances.low,
+        "median": human_pair_distances.median,
+        "high": human_pair_distances.high,
+    }
     grey = {"expr": "quiet"}
     middle_half = {"type": "rect", "fill": grey, "opacity": 0.15, "aria": False}
     median = {"type": "rule", "stroke": grey, "strokeDash": [4, 3], "aria": False}
-    band = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    band = {"x": {**x_channel, "field": "low"}, "x2": {"field": "high"}}
     return [
         {"data": {"values": [values]}, "mark": middle_half, "encoding": band},
-        {"data": {"values": [values]}, "mark": median, "encoding": {"x": {**x, "field": "median"}}},
+        {"data": {"values": [values]}, "mark": median, "encoding": {"x": {**x_channel, "field": "median"}}},
     ]

@@ -9,13 +9,13 @@ from metassay.reporting.charts.theme import (
     SLOTS,
     WRAP,
     Spec,
-    build_channel_with_ordered_values,
     build_chart,
     build_interval_layers,
     build_line_break_expression,
     build_names_axis,
     build_rows_chart,
     build_tooltip,
+    build_vega_channel_with_value_order,
 )
 from metassay.results.depend import Curve, MetricCurves, MetricDependence
 
@@ -37,14 +37,14 @@ COLOUR: Spec = {
 
 
 def build_predicted_human_score_chart(
-    dependence: MetricDependence, metric_label: str, curves: MetricCurves
+    dependence_on_system: MetricDependence, metric_label: str, curves: MetricCurves
 ) -> Spec:
     """Draw which human score a metric score predicts: one curve for all systems together, and one for each
     system.
 
     The systems with the highest and the lowest expected deviation are coloured.
     """
-    slots = _choose_system_colours(dependence)
+    slots = _choose_colours_of_favoured_systems(dependence_on_system)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
         points = _list_curve_points(curves.grid, curve)
@@ -77,14 +77,16 @@ def build_predicted_human_score_chart(
     )
 
 
-def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> Spec:
+def build_expected_deviation_by_system_chart(
+    dependence_on_system: MetricDependence, metric_label: str
+) -> Spec:
     """Draw how much too high or low each system's human score is when predicted from the metric, with
     intervals.
     """
-    order = dependence.rankings.human
-    rows = [_build_deviation_data_point(dependence, group) for group in order]
+    order = dependence_on_system.rankings.human
+    rows = [_build_expected_deviation_point(dependence_on_system, group) for group in order]
     y = {
-        **build_channel_with_ordered_values("group", order, paddingInner=0.35),
+        **build_vega_channel_with_value_order("group", order, paddingInner=0.35),
         "axis": build_names_axis(ticks=False),
     }
     tooltip = build_tooltip(
@@ -116,17 +118,17 @@ def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> S
     )
 
 
-def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> Spec:
+def build_rank_change_chart(dependence_on_system: MetricDependence, metric_label: str) -> Spec:
     """Draw how the rank of each system changes between human scores, predicted human scores and metric
     scores.
 
     In between is the ranking by human scores predicted from the metric. Systems in an inverted pair are
     coloured.
     """
-    rankings = dependence.rankings
-    worse_systems = {pair.worse for pair in dependence.inversions}
+    rankings = dependence_on_system.rankings
+    worse_systems = {pair.worse for pair in dependence_on_system.inversions}
     # A system can be in several inverted pairs, once as the better and once as the worse one.
-    better_systems = {pair.better for pair in dependence.inversions} - worse_systems
+    better_systems = {pair.better for pair in dependence_on_system.inversions} - worse_systems
     rows: list[Spec] = []
     for order in ORDERS:
         for rank, group in enumerate(getattr(rankings, order), start=1):
@@ -146,7 +148,7 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
         "offset": 10,
     }
     x = {
-        **build_channel_with_ordered_values(
+        **build_vega_channel_with_value_order(
             "order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)
         ),
         "axis": x_axis,
@@ -170,13 +172,15 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
     )
 
 
-def _choose_system_colours(dependence: MetricDependence) -> dict[str, int]:
+def _choose_colours_of_favoured_systems(dependence_on_system: MetricDependence) -> dict[str, int]:
     """Choose the colours of systems: one for the most favoured, one for the most disadvantaged, and grey for
     all others.
     """
-    slots = dict.fromkeys(dependence.deviations, NEUTRAL)
-    slots[max(dependence.deviations, key=dependence.deviations.__getitem__)] = FAVOURED
-    slots[min(dependence.deviations, key=dependence.deviations.__getitem__)] = DISADVANTAGED
+    slots = dict.fromkeys(dependence_on_system.deviations, NEUTRAL)
+    slots[max(dependence_on_system.deviations, key=dependence_on_system.deviations.__getitem__)] = FAVOURED
+    slots[min(dependence_on_system.deviations, key=dependence_on_system.deviations.__getitem__)] = (
+        DISADVANTAGED
+    )
     return slots
 
 
@@ -233,15 +237,15 @@ def _build_line_layer(width: float, opacity: float, filter_expression: str) -> S
     }
 
 
-def _build_deviation_data_point(dependence: MetricDependence, group: str) -> Spec:
-    residual = dependence.residual[group]
+def _build_expected_deviation_point(dependence_on_system: MetricDependence, system: str) -> Spec:
+    residual = dependence_on_system.residual[system]
     return {
-        "group": group,
+        "group": system,
         "zero": 0,
-        "deviation": dependence.deviations[group],
-        "low": dependence.deviations_low[group],
-        "high": dependence.deviations_high[group],
-        "shrinkage": dependence.shrinkage[group],
+        "deviation": dependence_on_system.deviations[system],
+        "low": dependence_on_system.deviations_low[system],
+        "high": dependence_on_system.deviations_high[system],
+        "shrinkage": dependence_on_system.shrinkage[system],
         "residual": residual,
         "slot": FAVOURED if residual > 0 else DISADVANTAGED,
     }

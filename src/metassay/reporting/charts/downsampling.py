@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metassay.reporting.charts.metric_lines import build_metric_lines, build_sentinel_lines
+from metassay.reporting.charts.metric_lines import (
+    build_chart_layer_of_baseline_lines,
+    build_chart_layers_of_metric_lines,
+)
 from metassay.reporting.charts.theme import SLOTS, Spec, build_chart, build_tooltip
 
 
-def build_subset_size_chart(
-    rows: Sequence[Mapping[str, Any]], meta_metric: str, metrics: Sequence[str]
+def build_human_agreement_by_subset_size_chart(
+    subset_rows: Sequence[Mapping[str, Any]], meta_metric: str, metric_labels: Sequence[str]
 ) -> Spec:
     """Draw how well metrics agree with human scores by the number of segments: medians and 95 % ranges over
     random subsets.
 
-    `metrics` are labels of metrics, best first, which decides their colours; rows of others are baselines,
-    in grey.
+    `metric_labels` are in the order of the metrics, best first, which decides their colours. Rows of other
+    metrics are baselines, in grey.
     """
-    slots = {name: min(position, SLOTS) for position, name in enumerate(metrics)}
+    slots = {name: min(position, SLOTS) for position, name in enumerate(metric_labels)}
     values = []
     ends: list[float] = []
-    for row in rows:
+    for row in subset_rows:
         is_sentinel = row["metric"] not in slots
         axes = {"share": row["segments"], "accuracy": row["median"]}
         values.append({**row, **axes, "slot": slots.get(row["metric"], SLOTS), "sentinel": is_sentinel})
         if not is_sentinel:
             ends += [row["low"], row["high"]]
-    sizes = sorted({row["segments"] for row in rows})
+    sizes = sorted({row["segments"] for row in subset_rows})
     x = {
         "field": "share",
         "type": "quantitative",
@@ -53,7 +56,9 @@ def build_subset_size_chart(
         usermeta={"slots": slots},
         data={"values": values},
         layer=[
-            build_sentinel_lines(x, y),
-            *build_metric_lines(x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip),
+            build_chart_layer_of_baseline_lines(x, y),
+            *build_chart_layers_of_metric_lines(
+                x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip
+            ),
         ],
     )

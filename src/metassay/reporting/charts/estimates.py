@@ -8,11 +8,11 @@ import msgspec
 
 from metassay.reporting.charts.theme import (
     Spec,
-    build_channel_of_names,
-    build_channel_with_ordered_values,
     build_interval_layers,
     build_rows_chart,
     build_tooltip,
+    build_vega_channel_of_names,
+    build_vega_channel_with_value_order,
 )
 from metassay.results.estimate import SystemEstimate
 
@@ -33,7 +33,7 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
             rows.append({"system": entry.system, "method": name, **msgspec.structs.asdict(interval)})
     names = [entry.system for entry in systems]
     methods = list(dict.fromkeys([method, LABELS_ONLY]))
-    colour = build_channel_with_ordered_values("method", methods, range="category")
+    colour = build_vega_channel_with_value_order("method", methods, range="category")
     numbers = [(name, name, ".4f") for name in ("value", "low", "high")]
     return build_rows_chart(
         f"Mean {human} of {len(names)} systems, best first, with 95 % intervals.",
@@ -41,8 +41,8 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
         ROW_HEIGHT,
         data={"values": rows},
         encoding={
-            "y": build_channel_of_names("system", names),
-            "yOffset": build_channel_with_ordered_values("method", methods),
+            "y": build_vega_channel_of_names("system", names),
+            "yOffset": build_vega_channel_with_value_order("method", methods),
             "color": {**colour, "legend": {"orient": "top", "title": None}},
         },
         layer=build_interval_layers(

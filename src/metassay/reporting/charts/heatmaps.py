@@ -7,11 +7,11 @@ from typing import Any
 
 from metassay.reporting.charts.theme import (
     Spec,
-    build_channel_of_names,
-    build_channel_with_ordered_values,
     build_chart,
     build_rows_chart,
     build_tooltip,
+    build_vega_channel_of_names,
+    build_vega_channel_with_value_order,
     measure_space_for_labels,
 )
 from metassay.results.assay import RankAgreement
@@ -57,7 +57,7 @@ def build_square_heatmap(
     layers = [_build_cell_colour_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
     if labelled:
         # Beyond 0.62 the diverging colours are so dark that a dark number is hard to read.
-        layers.append(_build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
+        layers.append(_build_cell_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
     x_axis = {**_BARE_AXIS, "orient": "top", "labelPadding": 6}
     y_axis = {**_BARE_AXIS, "labelOverlap": "greedy"}
     return build_chart(
@@ -66,8 +66,8 @@ def build_square_heatmap(
         usermeta={"labels": measure_space_for_labels(names)},
         data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
-            "x": {**build_channel_with_ordered_values("column", names), "axis": x_axis},
-            "y": {**build_channel_with_ordered_values("row", names), "axis": y_axis},
+            "x": {**build_vega_channel_with_value_order("column", names), "axis": x_axis},
+            "y": {**build_vega_channel_with_value_order("row", names), "axis": y_axis},
             "tooltip": list(tooltip),  # on numbers too, which lie above the cells
         },
         layer=layers,
@@ -81,12 +81,12 @@ def _build_cell_colour_layer(colour: Spec, **mark: Any) -> Spec:
     }
 
 
-def _build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: Any) -> Spec:
+def _build_cell_number_layer(field_name: str, field_type: str, *, dark_cell_test: str, **text: Any) -> Spec:
     """Build a chart layer that writes a number into each cell, in a light colour on dark cells."""
     return {
         "mark": {"type": "text", "fontSize": {"expr": "width < 260 ? 9 : 11"}, "aria": False},
         "encoding": {
-            "text": {"field": field, "type": kind, **text},
+            "text": {"field": field_name, "type": field_type, **text},
             "color": {
                 "condition": [
                     {"test": f"({dark_cell_test}) && !dark", "value": "#ffffff"},
@@ -110,7 +110,7 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     contexts = rank_agreement.contexts
     # Of more than 300 contexts, the matrix has only the row of global.
     if len(contexts) > HEATMAP_UP_TO or len(rank_agreement.matrix) < len(contexts):
-        return _build_global_agreement_chart(rank_agreement, context_column)
+        return _build_agreement_with_overall_ranking_chart(rank_agreement, context_column)
     size = range(len(contexts))
     cells = []
     for i in size:
@@ -123,12 +123,12 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     return build_square_heatmap(description, contexts, cells, TOOLTIP)
 
 
-def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
+def _build_agreement_with_overall_ranking_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
     defined = [j for j in range(1, len(rank_agreement.contexts)) if rank_agreement.matrix[0][j] is not None]
     cells = [_build_rank_agreement_cell(rank_agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
-    x = build_channel_with_ordered_values("column", [row["column"] for row in rows])
+    x = build_vega_channel_with_value_order("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
     return build_chart(
         f"Rank agreement of the metrics in each of {len(rows)} contexts of {context_column} with global.",
@@ -180,15 +180,15 @@ def build_accuracy_heatmap(
         usermeta={"labels": measure_space_for_labels(perturbations)},
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": {**build_channel_with_ordered_values("perturbation", perturbations), "axis": x_axis},
-            "y": {**build_channel_with_ordered_values("metric", metrics), "axis": _BARE_AXIS},
+            "x": {**build_vega_channel_with_value_order("perturbation", perturbations), "axis": x_axis},
+            "y": {**build_vega_channel_with_value_order("metric", metrics), "axis": _BARE_AXIS},
             "tooltip": build_tooltip(
                 ("metric", "metric"), ("perturbation", "perturbation"), ("accuracy", "right pairs", ".1%")
             ),
         },
         layer=[
             _build_cell_colour_layer(ACCURACY_COLOUR, cornerRadius=2, strokeWidth=1.5),
-            _build_number_layer(
+            _build_cell_number_layer(
                 "percent", "quantitative", dark_cell_test="datum.accuracy > 0.72", format=".0f"
             ),
         ],
@@ -214,7 +214,9 @@ def build_context_heatmap(
     if len(metrics) <= LABELLED_UP_TO:
         # The same share of the colour scale as in the other heatmap, whose scale begins at 0.
         is_dark = f"datum.accuracy > {lowest + 0.72 * (1 - lowest):.3f}"
-        layers.append(_build_number_layer("percent", "quantitative", dark_cell_test=is_dark, format=".0f"))
+        layers.append(
+            _build_cell_number_layer("percent", "quantitative", dark_cell_test=is_dark, format=".0f")
+        )
     return build_rows_chart(
         description,
         contexts,
@@ -222,8 +224,8 @@ def build_context_heatmap(
         labels=measure_space_for_labels(metrics),
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": build_channel_of_names("metric", metrics, orient="top", ticks=False),
-            "y": build_channel_of_names("context", contexts, ticks=False),
+            "x": build_vega_channel_of_names("metric", metrics, orient="top", ticks=False),
+            "y": build_vega_channel_of_names("context", contexts, ticks=False),
             "tooltip": build_tooltip(
                 ("context", "context"),
                 ("metric", "metric"),
@@ -277,12 +279,12 @@ def build_signed_heatmap(
         labels=room,
         data={"values": list(cells)},
         encoding={
-            "x": build_channel_of_names("column", column_names, orient="top", ticks=False, **heads),
-            "y": build_channel_of_names("row", row_names, ticks=False),
+            "x": build_vega_channel_of_names("column", column_names, orient="top", ticks=False, **heads),
+            "y": build_vega_channel_of_names("row", row_names, ticks=False),
             "tooltip": tooltip,
         },
         layer=[
             _build_cell_colour_layer(colour, strokeWidth=1),
-            _build_number_layer("mark", "nominal", dark_cell_test=is_dark),
+            _build_cell_number_layer("mark", "nominal", dark_cell_test=is_dark),
         ],
     )

@@ -52,7 +52,7 @@ def build_chance_line(low: float, high: float) -> list[Spec]:
     ]
 
 
-def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
+def build_chart_layer_of_baseline_lines(x_channel: Spec, y_channel: Spec) -> Spec:
     """Build a chart layer with grey dashed lines for the baselines that ignore quality."""
     return {
         "transform": [{"filter": "datum.sentinel"}],
@@ -64,12 +64,23 @@ def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
             "stroke": {"expr": "muted"},
             "aria": False,
         },
-        "encoding": {"x": x, "y": y, "detail": {"field": "metric"}, "opacity": {"value": 0.9}},
+        "encoding": {
+            "x": x_channel,
+            "y": y_channel,
+            "detail": {"field": "metric"},
+            "opacity": {"value": 0.9},
+        },
     }
 
 
-def build_metric_lines(
-    x: Spec, y: Spec, offset: Spec, *, side_by_side: bool, metric_count: int, tooltip: Sequence[Spec]
+def build_chart_layers_of_metric_lines(
+    x_channel: Spec,
+    y_channel: Spec,
+    offset_channel: Spec,
+    *,
+    side_by_side: bool,
+    metric_count: int,
+    tooltip: Sequence[Spec],
 ) -> list[Spec]:
     """Build chart layers with a line and points for each metric. Intervals are bars side by side, or
     bands.
@@ -87,9 +98,9 @@ def build_metric_lines(
         "scale": {"domain": list(range(SLOTS + 1)), "range": [*SHAPES, "circle"]},
         "legend": None,
     }
-    base = {"x": x, "y": y, "color": colour, "detail": {"field": "metric"}, **offset}
+    base = {"x": x_channel, "y": y_channel, "color": colour, "detail": {"field": "metric"}, **offset_channel}
     without_sentinels = [{"filter": "!datum.sentinel"}]
-    interval_ends = {**base, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    interval_ends = {**base, "y": {**y_channel, "field": "low"}, "y2": {"field": "high"}}
     if side_by_side:
         interval_mark: Spec = {"type": "rule", "strokeWidth": 2}
         interval_opacity = _build_opacity_of_selected_metric(0.45)

@@ -10,11 +10,11 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.theme import (
     Spec,
-    build_channel_of_names,
     build_chart,
     build_interval_layers,
     build_rows_chart,
     build_tooltip,
+    build_vega_channel_of_names,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.rank import Ranking
@@ -65,7 +65,7 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
         order,
         METRIC_HEIGHT,
         data={"values": rows},
-        encoding={"y": build_channel_of_names("metric", order)},
+        encoding={"y": build_vega_channel_of_names("metric", order)},
         layer=[cluster_lines, intervals, dots],
     )
 
@@ -104,8 +104,8 @@ def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Sp
         labels={"room": 0, "count": len(order)},
         data={"values": rows},
         encoding={
-            "y": build_channel_of_names("a", order, title="the better metric"),
-            "x": build_channel_of_names("b", order, title="the other metric", labelAngle=-90),
+            "y": build_vega_channel_of_names("a", order, title="the better metric"),
+            "x": build_vega_channel_of_names("b", order, title="the other metric", labelAngle=-90),
         },
         layer=[cells],
     )

@@ -118,13 +118,18 @@ def build_vega_config(colour_scheme: Scheme) -> Spec:
     }
 
 
-def build_channel_with_ordered_values(field: str, values: Sequence[str], **scale: Any) -> Spec:
+def build_vega_channel_with_value_order(field_name: str, ordered_values: Sequence[str], **scale: Any) -> Spec:
     """Build a nominal Vega-Lite channel whose values appear in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
     names from the user must not become code.
     """
-    return {"field": field, "type": "nominal", "sort": None, "scale": {"domain": list(values), **scale}}
+    return {
+        "field": field_name,
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": list(ordered_values), **scale},
+    }
 
 
 def measure_space_for_labels(labels: Sequence[str]) -> Spec:
@@ -165,9 +170,12 @@ def build_names_axis(**axis: Any) -> Spec:
     }
 
 
-def build_channel_of_names(field: str, names: Sequence[str], **axis: Any) -> Spec:
+def build_vega_channel_of_names(field_name: str, ordered_names: Sequence[str], **axis: Any) -> Spec:
     """Build a Vega-Lite channel that shows names in the given order and breaks long ones into lines."""
-    return {**build_channel_with_ordered_values(field, names), "axis": build_names_axis(**axis)}
+    return {
+        **build_vega_channel_with_value_order(field_name, ordered_names),
+        "axis": build_names_axis(**axis),
+    }
 
 
 def build_tooltip(*fields: tuple[str, ...]) -> list[Spec]:
@@ -325,17 +333,17 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
     }
     legend = {"legend": {"title": None, "orient": "top"}}
 
-    def show_metric_names_instead_of_slots(layer: Spec) -> Spec:
-        encoding = dict(layer.get("encoding", {}))
+    def replace_colour_slots_by_metric_names(chart_layer: Spec) -> Spec:
+        encoding = dict(chart_layer.get("encoding", {}))
         for channel, definition in encoding.items():
             if channel in ranges and definition.get("field") == "slot":
-                channel_of_names = build_channel_with_ordered_values("metric", names, range=ranges[channel])
+                channel_of_names = build_vega_channel_with_value_order("metric", names, range=ranges[channel])
                 encoding[channel] = {**channel_of_names, **legend}
-        return {**layer, "encoding": encoding}
+        return {**chart_layer, "encoding": encoding}
 
     return {
         **chart_spec,
-        "layer": [show_metric_names_instead_of_slots(layer) for layer in chart_spec["layer"]],
+        "layer": [replace_colour_slots_by_metric_names(layer) for layer in chart_spec["layer"]],
     }
 
 

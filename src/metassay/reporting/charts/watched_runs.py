@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from metassay.reporting.charts.theme import (
     Spec,
-    build_channel_with_ordered_values,
     build_chart,
     build_tooltip,
+    build_vega_channel_with_value_order,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.watch import WatchedSeries
@@ -16,28 +16,31 @@ from metassay.results.watch import WatchedSeries
 HEIGHT = 280
 
 
-def build_run_series_chart(
-    series: Sequence[WatchedSeries], runs: Sequence[str], metric_labels: MetricLabels, measure: str
+def build_metric_values_by_run_chart(
+    series_by_metric: Sequence[WatchedSeries],
+    run_names: Sequence[str],
+    metric_labels: MetricLabels,
+    measure_title: str,
 ) -> Spec:
     """Draw how one measure of metrics or judges, such as accuracy, changes over a series of runs, oldest
     first.
     """
     rows = []
-    for entry in series:
+    for entry in series_by_metric:
         for point in entry.runs:
-            number = runs.index(point.run) + 1
+            number = run_names.index(point.run) + 1
             rows.append({"run": number, "metric": metric_labels[entry.metric], "value": point.value})
-    metrics = [metric_labels[entry.metric] for entry in series]
+    metrics = [metric_labels[entry.metric] for entry in series_by_metric]
     return build_chart(
-        f"{measure} of {len(series)} metrics or judges in {len(runs)} runs.",
+        f"{measure_title} of {len(series_by_metric)} metrics or judges in {len(run_names)} runs.",
         height=HEIGHT,
         data={"values": rows},
         mark={"type": "line", "point": True},
         encoding={
             "x": {"field": "run", "type": "quantitative", "title": "run", "axis": {"tickMinStep": 1}},
-            "y": {"field": "value", "type": "quantitative", "title": measure, "scale": {"zero": False}},
+            "y": {"field": "value", "type": "quantitative", "title": measure_title, "scale": {"zero": False}},
             "color": {
-                **build_channel_with_ordered_values("metric", metrics, range="category"),
+                **build_vega_channel_with_value_order("metric", metrics, range="category"),
                 "legend": {"orient": "top", "title": None},
             },
             "tooltip": build_tooltip(("metric", "metric"), ("run", "run", "d"), ("value", "value", ".4f")),

@@ -6,7 +6,7 @@ from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.accuracy import (
     build_accuracy_chart,
     build_difficulty_chart,
-    find_hidden_sentinels,
+    find_baselines_outside_chart_range,
 )
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.wording import (
@@ -61,7 +61,7 @@ def _write_introduction(assay_report: AssayReport) -> Sentence:
 
 def _build_accuracy_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
     charted = context_column.sample_evenly_spaced_contexts()
-    hidden = find_hidden_sentinels(assay_report, charted)
+    hidden = find_baselines_outside_chart_range(assay_report, charted)
     remarks = [
         f"Share of pairs that each metric gets right, by {context_column.name}, with 95\u202f% intervals."
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from metassay.reporting.charts.dependence import (
-    build_deviations_chart,
+    build_expected_deviation_by_system_chart,
     build_predicted_human_score_chart,
     build_rank_change_chart,
 )
@@ -38,105 +38,108 @@ FIELDS = (
 )
 
 
-def build_overview_section(depend_report: DependReport) -> Section:
+def build_overview_section(dependence_report: DependReport) -> Section:
     """Build the section that shows how differently each metric treats systems (its system dependence), for
     each data set.
     """
     charts: list[Chart] = []
     grids: list[Grid] = []
     folded: list[Grid] = []
-    for dataset in depend_report.datasets:
-        entries = depend_report.get_metrics_of_dataset(dataset)
-        charts += _build_favoured_systems_heatmap(depend_report, dataset, entries)
-        grids.append(_build_metrics_table(depend_report, dataset, entries))
-        folded += _build_context_and_sensitivity_tables(depend_report, dataset, entries)
-    title = f"Metrics and the {depend_report.result.by}s they favour"
+    for dataset in dependence_report.dataset_names:
+        entries = dependence_report.get_metrics_of_dataset(dataset)
+        charts += _build_heatmap_of_favoured_systems(dependence_report, dataset, entries)
+        grids.append(_build_metrics_table(dependence_report, dataset, entries))
+        folded += _build_tables_by_context_and_data_change(dependence_report, dataset, entries)
+    title = f"Metrics and the {dependence_report.result.by}s they favour"
     return Section(title, charts=charts, grids=grids, folded=folded)
 
 
-def _build_favoured_systems_heatmap(
-    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
+def _build_heatmap_of_favoured_systems(
+    dependence_report: DependReport, dataset: str, dependences_on_system: Sequence[MetricDependence]
 ) -> list[Chart]:
     """Draw a heatmap of how much each metric favours or disadvantages each system."""
-    groups = _list_systems_by_human_mean(dependences)
-    if len(dependences) < 2 or len(groups) < 2:
+    groups = _list_systems_by_human_mean(dependences_on_system)
+    if len(dependences_on_system) < 2 or len(groups) < 2:
         return []
-    labels = [depend_report.labels[entry.metric] for entry in dependences]
+    labels = [dependence_report.labels[entry.metric] for entry in dependences_on_system]
     cells: list[Spec] = []
-    for entry, label in zip(dependences, labels):
+    for entry, label in zip(dependences_on_system, labels):
         for group in groups:
             if group in entry.residual:
                 value = round(entry.residual[group], 4)
                 cells.append({"row": label, "column": group, "value": value, "mark": ""})
-    by = depend_report.result.by
+    by = dependence_report.result.by
     spec = build_signed_heatmap(
-        f"How much each of {format_plural(len(dependences), 'metric')} favours or disadvantages each {by}.",
+        f"How much each of {format_plural(len(labels), 'metric')} favours or disadvantages each {by}.",
         cells,
         labels,
         groups,
         ("metric", by, "residual"),
     )
+    suffix = dependence_report.get_dataset_caption_suffix(dataset)
     caption = (
         f"Which {by}s each metric favours (blue) and disadvantages (red), beyond shrinkage, in points of"
-        f" {depend_report.result.human}{depend_report.get_dataset_caption_suffix(dataset)}. Metrics with the"
-        " lowest"
-        " SysDep come first."
+        f" {dependence_report.result.human}{suffix}. Metrics with the lowest SysDep come first."
     )
     return [Chart(f"residuals {dataset}", spec, caption)]
 
 
-def _list_systems_by_human_mean(dependences: Sequence[MetricDependence]) -> list[str]:
+def _list_systems_by_human_mean(dependences_on_system: Sequence[MetricDependence]) -> list[str]:
     """List the systems by mean human score, the highest first."""
-    groups = {group for entry in dependences for group in entry.residual}
-    human_means = dependences[0].human_means
+    groups = {group for entry in dependences_on_system for group in entry.residual}
+    human_means = dependences_on_system[0].human_means
     return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
 
 
 def _build_metrics_table(
-    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
+    dependence_report: DependReport, dataset: str, dependences_on_system: Sequence[MetricDependence]
 ) -> Grid:
-    rows = [build_dependence_row(entry, depend_report.labels) for entry in dependences]
+    rows = [build_system_dependence_row(entry, dependence_report.labels) for entry in dependences_on_system]
     return build_grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
 
 
-def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> dict[str, Any]:
+def build_system_dependence_row(
+    dependence_on_system: MetricDependence, metric_labels: MetricLabels
+) -> dict[str, Any]:
     """Build the table row of one metric: its system dependence, the tests, and the systems that it favours
     most and least.
     """
     names = ("sysdep", "low", "high", "constant", "ratio")
     return {
-        "metric": metric_labels[dependence.metric],
-        **{name: getattr(dependence, name) for name in names},
-        "residual": dependence.residual_range,
-        "p_equal": dependence.p_equal,
-        "p_fair": dependence.p_fair,
-        "favoured": dependence.most_favoured,
-        "disadvantaged": dependence.most_disadvantaged,
-        "inverted": len(dependence.inversions),
-        "explained": sum(pair.explained for pair in dependence.inversions),
+        "metric": metric_labels[dependence_on_system.metric],
+        **{name: getattr(dependence_on_system, name) for name in names},
+        "residual": dependence_on_system.residual_range,
+        "p_equal": dependence_on_system.p_equal,
+        "p_fair": dependence_on_system.p_fair,
+        "favoured": dependence_on_system.most_favoured,
+        "disadvantaged": dependence_on_system.most_disadvantaged,
+        "inverted": len(dependence_on_system.inversions),
+        "explained": sum(pair.explained for pair in dependence_on_system.inversions),
     }
 
 
-def list_context_and_sensitivity_rows(
-    dependences: Sequence[MetricDependence], metric_labels: MetricLabels
+def list_rows_by_context_and_data_change(
+    dependences_on_system: Sequence[MetricDependence], metric_labels: MetricLabels
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Build two lists of table rows for all metrics: their results within contexts, and after changes of the
     data.
     """
     local_rows: list[dict[str, Any]] = []
     sensitivity_rows: list[dict[str, Any]] = []
-    for entry in dependences:
+    for entry in dependences_on_system:
         label = metric_labels[entry.metric]
         local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
     return local_rows, sensitivity_rows
 
 
-def _build_context_and_sensitivity_tables(
-    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
+def _build_tables_by_context_and_data_change(
+    dependence_report: DependReport, dataset: str, dependences_on_system: Sequence[MetricDependence]
 ) -> list[Grid]:
-    local_rows, sensitivity_rows = list_context_and_sensitivity_rows(dependences, depend_report.labels)
-    suffix = depend_report.get_dataset_caption_suffix(dataset)
+    local_rows, sensitivity_rows = list_rows_by_context_and_data_change(
+        dependences_on_system, dependence_report.labels
+    )
+    suffix = dependence_report.get_dataset_caption_suffix(dataset)
     tables = []
     if local_rows:
         caption = f"Within contexts{suffix}"
@@ -167,69 +170,73 @@ CORRECTION_COLUMNS = (
 )
 
 
-def build_predicted_human_scores_section(depend_report: DependReport) -> Section | None:
+def build_predicted_human_scores_section(dependence_report: DependReport) -> Section | None:
     """Build the section on metric scores that were converted to predicted human scores. None if this was not
     requested.
     """
     sentences: list[str] = []
     tables: list[Grid] = []
-    for dataset in depend_report.datasets:
-        corrections = [row for row in depend_report.result.corrections if row.dataset == dataset]
+    for dataset in dependence_report.dataset_names:
+        corrections = [row for row in dependence_report.result.corrections if row.dataset == dataset]
         if not corrections:
             continue
-        statements = describe_effect_of_score_corrections(
-            corrections, depend_report.result.human, depend_report.labels
+        statements = describe_gains_from_predicted_human_scores(
+            corrections, dependence_report.result.human, dependence_report.labels
         )
         sentences += [
-            depend_report.get_dataset_sentence_prefix(dataset) + statement for statement in statements
+            dependence_report.get_sentence_opening_for_dataset(dataset) + statement
+            for statement in statements
         ]
-        tables.append(_build_corrections_table(depend_report, dataset, corrections))
+        tables.append(_build_table_of_predicted_human_scores(dependence_report, dataset, corrections))
     if not sentences:
         return None
     return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
-def describe_effect_of_score_corrections(
-    corrections: Sequence[Correction], human_score: str, metric_labels: MetricLabels
+def describe_gains_from_predicted_human_scores(
+    score_predictions: Sequence[Correction], human_score: str, metric_labels: MetricLabels
 ) -> list[str]:
     """Say whether metric scores agree better with people after conversion to predicted human scores."""
     by_mapping: dict[str, list[Correction]] = {}
     for mapping in MAPPINGS:
-        rows = [row for row in corrections if row.mapping == mapping and not row.baseline]
+        rows = [row for row in score_predictions if row.mapping == mapping and not row.baseline]
         if not rows:
             return ["No metric has complete scores for the rated systems: no correction was tested."]
         by_mapping[mapping] = rows
     sentences = [
-        _describe_effect_of_correction(phrase, by_mapping[mapping], human_score, metric_labels)
+        _describe_gain_from_predicted_human_scores(phrase, by_mapping[mapping], human_score, metric_labels)
         for mapping, phrase in MAPPINGS.items()
     ]
-    sentences += _compare_with_corrected_constant_metric(corrections, by_mapping["f_k"])
-    sentences += _describe_ties_after_correction(by_mapping["f_G"])
+    sentences += _compare_with_predictions_from_constant_metric(score_predictions, by_mapping["f_k"])
+    sentences += _describe_ties_among_predicted_human_scores(by_mapping["f_G"])
     return sentences
 
 
-def _describe_effect_of_correction(
-    correction_phrase: str, corrections: Sequence[Correction], human_score: str, metric_labels: MetricLabels
+def _describe_gain_from_predicted_human_scores(
+    sentence_start: str,
+    score_predictions: Sequence[Correction],
+    human_score: str,
+    metric_labels: MetricLabels,
 ) -> str:
-    higher = sum(row.spa_low is not None and row.spa_low > 0 for row in corrections)
-    lower = sum(row.spa_high is not None and row.spa_high < 0 for row in corrections)
-    largest = max(corrections, key=lambda row: float(row.spa_gain or 0.0))
+    higher = sum(row.spa_low is not None and row.spa_low > 0 for row in score_predictions)
+    lower = sum(row.spa_high is not None and row.spa_high < 0 for row in score_predictions)
+    largest = max(score_predictions, key=lambda row: float(row.spa_gain or 0.0))
     return (
-        f"{correction_phrase}, SPA with {human_score} on segments that were not used for fitting is higher"
-        f" for {higher} of {format_plural(len(corrections), 'metric')} and lower for {lower} (95 %"
+        f"{sentence_start}, SPA with {human_score} on segments that were not used for fitting is higher"
+        f" for {higher} of {format_plural(len(score_predictions), 'metric')} and lower for {lower} (95 %"
         " intervals, not corrected for several metrics). The largest gain is"
         f" {format_number(largest.spa_gain, digits=3)}, of {metric_labels[largest.metric]}."
     )
 
 
-def _compare_with_corrected_constant_metric(
-    corrections: Sequence[Correction], corrections_by_system: Sequence[Correction]
+def _compare_with_predictions_from_constant_metric(
+    score_predictions: Sequence[Correction], predictions_by_system_curve: Sequence[Correction]
 ) -> list[str]:
     """Compare converted metric scores with those of a constant metric, for which human scores of each system
     are enough.
     """
-    (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
-    spa = sorted(row.spa for row in corrections_by_system if row.spa is not None)
+    (constant,) = [row for row in score_predictions if row.baseline and row.mapping == "f_k"]
+    spa = sorted(row.spa for row in predictions_by_system_curve if row.spa is not None)
     if not spa:
         return []
     sentence = (
@@ -241,8 +248,10 @@ def _compare_with_corrected_constant_metric(
     return [sentence]
 
 
-def _describe_ties_after_correction(corrections_with_common_curve: Sequence[Correction]) -> list[str]:
-    shares = sorted(row.tied for row in corrections_with_common_curve if row.tied is not None)
+def _describe_ties_among_predicted_human_scores(
+    predictions_by_common_curve: Sequence[Correction],
+) -> list[str]:
+    shares = sorted(row.tied for row in predictions_by_common_curve if row.tied is not None)
     if not shares:
         return []
     median = shares[len(shares) // 2]
@@ -255,16 +264,16 @@ def _describe_ties_after_correction(corrections_with_common_curve: Sequence[Corr
     return [sentence]
 
 
-def _build_corrections_table(
-    depend_report: DependReport, dataset: str, corrections: Sequence[Correction]
+def _build_table_of_predicted_human_scores(
+    dependence_report: DependReport, dataset: str, score_predictions: Sequence[Correction]
 ) -> Grid:
     rows = [
-        {**msgspec.structs.asdict(correction), "metric": depend_report.labels[correction.metric]}
-        for correction in corrections
+        {**msgspec.structs.asdict(correction), "metric": dependence_report.labels[correction.metric]}
+        for correction in score_predictions
     ]
     caption = (
         "Agreement with human scores on segments that were not used for fitting"
-        + depend_report.get_dataset_caption_suffix(dataset)
+        + dependence_report.get_dataset_caption_suffix(dataset)
     )
     return build_grid_from_rows(f"corrections {dataset}", caption, rows, CORRECTION_COLUMNS)
 
@@ -279,49 +288,53 @@ CAPTIONS = {
 }
 
 
-def build_single_metrics_section(depend_report: DependReport) -> Section | None:
+def build_section_with_charts_of_each_metric(dependence_report: DependReport) -> Section | None:
     """Build the section in which the reader selects a metric to see its charts. None if the run has no fitted
     curves.
     """
     choices = []
-    for entry in depend_report.result.metrics:
-        if depend_report.get_fitted_curves(entry):
-            choices.append(_build_metric_subsection(depend_report, entry))
+    for entry in dependence_report.result.metrics:
+        if dependence_report.get_curves_that_predict_human_scores(entry):
+            choices.append(_build_metric_subsection(dependence_report, entry))
     if not choices:
         return None
     return Section("One metric at a time", choices=choices)
 
 
-def build_dependence_charts_of_metric(
-    depend_report: DependReport, dependence: MetricDependence
+def build_charts_of_favoured_systems(
+    dependence_report: DependReport, dependence_on_system: MetricDependence
 ) -> dict[str, Spec]:
     """Build the charts that show how one metric treats systems. Empty if the run has no fitted curves."""
-    curves = depend_report.get_fitted_curves(dependence)
+    curves = dependence_report.get_curves_that_predict_human_scores(dependence_on_system)
     if curves is None:
         return {}
-    label = depend_report.labels[dependence.metric]
+    label = dependence_report.labels[dependence_on_system.metric]
     return {
-        "curves": build_predicted_human_score_chart(dependence, label, curves),
-        "deviations": build_deviations_chart(dependence, label),
-        "ranks": build_rank_change_chart(dependence, label),
+        "curves": build_predicted_human_score_chart(dependence_on_system, label, curves),
+        "deviations": build_expected_deviation_by_system_chart(dependence_on_system, label),
+        "ranks": build_rank_change_chart(dependence_on_system, label),
     }
 
 
-def _build_metric_subsection(depend_report: DependReport, dependence: MetricDependence) -> Section:
-    suffix = depend_report.get_dataset_caption_suffix(dependence.dataset)
-    title = f"{depend_report.labels[dependence.metric]}{suffix}"
+def _build_metric_subsection(
+    dependence_report: DependReport, dependence_on_system: MetricDependence
+) -> Section:
+    suffix = dependence_report.get_dataset_caption_suffix(dependence_on_system.dataset)
+    title = f"{dependence_report.labels[dependence_on_system.metric]}{suffix}"
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
-        for kind, spec in build_dependence_charts_of_metric(depend_report, dependence).items()
+        for kind, spec in build_charts_of_favoured_systems(dependence_report, dependence_on_system).items()
     ]
-    return Section(title, charts=charts, grids=_build_table_of_inverted_system_pairs(title, dependence))
+    return Section(
+        title, charts=charts, grids=_build_table_of_misordered_system_pairs(title, dependence_on_system)
+    )
 
 
-def _build_table_of_inverted_system_pairs(title: str, dependence: MetricDependence) -> list[Grid]:
-    if not dependence.inversions:
+def _build_table_of_misordered_system_pairs(title: str, dependence_on_system: MetricDependence) -> list[Grid]:
+    if not dependence_on_system.inversions:
         return []
     rows = []
-    for pair in dependence.inversions:
+    for pair in dependence_on_system.inversions:
         row = {
             "better": pair.better,
             "worse": pair.worse,
@@ -337,15 +350,15 @@ def _build_table_of_inverted_system_pairs(title: str, dependence: MetricDependen
     ]
 
 
-def build_method_section(depend_report: DependReport) -> Section:
+def build_method_section(dependence_report: DependReport) -> Section:
     """Build the section that explains system dependence (SysDep) and its tests."""
     return Section(
         "How it was measured",
-        explain_dependence_terms(depend_report.result.by, depend_report.result.human),
+        explain_terms_of_system_dependence(dependence_report.result.by, dependence_report.result.human),
     )
 
 
-def explain_expected_deviation(group: str, human_score: str) -> str:
+def explain_expected_deviation_of_systems(group: str, human_score: str) -> str:
     """Explain the expected deviation of a system, and SysDep, the range of these deviations."""
     return (
         f"The expected deviation of a {group} says how much too high its {human_score} is if it is predicted"
@@ -354,12 +367,12 @@ def explain_expected_deviation(group: str, human_score: str) -> str:
     )
 
 
-def explain_fairness_test(group: str) -> str:
+def explain_test_for_favoured_systems(group: str) -> str:
     """Explain when a metric is said to favour some systems."""
     return f"A metric is shown to favour some {group}s if p fair is at most .05 after Holm's correction."
 
 
-def explain_dependence_terms(group: str, human_score: str) -> list[str]:
+def explain_terms_of_system_dependence(group: str, human_score: str) -> list[str]:
     """Explain the terms of the report: SysDep, shrinkage, residual and both p-values. `group` names what is
     compared, such as systems.
     """
@@ -381,11 +394,11 @@ def explain_dependence_terms(group: str, human_score: str) -> list[str]:
         f" therefore rejected more often, even if it treats every {group} alike."
     )
     return [
-        explain_expected_deviation(group, human_score),
+        explain_expected_deviation_of_systems(group, human_score),
         shrinkage,
         p_equal,
         p_fair,
-        explain_fairness_test(group),
+        explain_test_for_favoured_systems(group),
     ]
 
 
@@ -393,6 +406,6 @@ def explain_dependence_terms(group: str, human_score: str) -> list[str]:
 DEPEND_SECTIONS = {
     10: build_overview_section,
     20: build_predicted_human_scores_section,
-    30: build_single_metrics_section,
+    30: build_section_with_charts_of_each_metric,
     90: build_method_section,
 }

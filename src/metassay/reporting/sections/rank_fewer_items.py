@@ -10,7 +10,7 @@ import msgspec
 
 from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
-from metassay.reporting.charts.downsampling import build_subset_size_chart
+from metassay.reporting.charts.downsampling import build_human_agreement_by_subset_size_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
 from metassay.reporting.tables import Field, build_grid
@@ -62,7 +62,7 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [rank_report.labels[metric] for metric in metrics[:MOST_LINES]]
-    spec = build_subset_size_chart(
+    spec = build_human_agreement_by_subset_size_chart(
         _replace_metric_specs_by_labels([*shown, *baseline_rows], rank_report), meta_metric, order
     )
     caption = CAPTION

@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.reporting.assay_caveats import list_caveats_except_main_one, list_notes_of_run
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
-from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
+from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows_and_empty_outputs
 from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -42,7 +42,7 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_data_gaps(assay_result.data), *list_notes_of_run(assay_report)]
+    notes = [*describe_left_out_rows_and_empty_outputs(assay_result.data), *list_notes_of_run(assay_report)]
     return [*blocks, *convert_sentences_to_notes(notes), Details(_build_result_tables(assay_report))]
 
 
@@ -82,7 +82,7 @@ def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]
                     most_important=("metric", "p_deciding", "p_permutation", "cramers_v", "chi2", "dof", "p"),
                 )
             )
-    gaps = describe_data_gaps(result.data)  # printed already
+    gaps = describe_left_out_rows_and_empty_outputs(result.data)  # printed already
     return [
         *tables,
         *convert_sentences_to_notes(note for note in describe_data_used(result.data) if note not in gaps),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
+from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows_and_empty_outputs
 from metassay.results.data_summary import DataSummary
 
 # A row of a result: values by column name.
@@ -84,7 +84,7 @@ def summarize_data_in_note(data: DataSummary | None) -> list[Block]:
     if not sentences:
         return []
     summary = Note(" ".join(sentences).removeprefix("Data: "), heading="Data")
-    return [*convert_sentences_to_notes(describe_data_gaps(data)), Details([summary])]
+    return [*convert_sentences_to_notes(describe_left_out_rows_and_empty_outputs(data)), Details([summary])]
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
