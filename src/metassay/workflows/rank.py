@@ -19,7 +19,11 @@ from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metric
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_error_spans
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
-from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_files_of_comparisons_and_charts
+from metassay.reporting.rank_page import (
+    build_rank_page,
+    describe_rankings,
+    render_files_of_comparisons_and_charts,
+)
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import list_main_findings_on_metric_ranking
 from metassay.reporting.result_display import ResultDisplay
