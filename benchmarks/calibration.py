@@ -706,7 +706,7 @@ def measure_system_tests(test, replicates, means=False, draws=999, seed=0, **des
         statistics = draw_bleu_statistics(rng, **design)
         from_statistics = bleu.from_statistics
         if means:
-            statistics = pair_scores_with_counts(bleu.segment_scores(statistics))
+            statistics = pair_scores_with_counts(bleu.compute_segment_scores(statistics))
             from_statistics = compute_means_from_sums_and_counts
         p = TESTS[test](statistics, from_statistics, rng, draws=draws).p
         p_values = p[np.triu_indices(len(p), 1)]

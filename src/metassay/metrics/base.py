@@ -316,13 +316,13 @@ class StatisticsMetric(Metric):
         corpus.
         """
 
-    def segment_scores(self, statistics: Scores) -> Scores:
+    def compute_segment_scores(self, statistics: Scores) -> Scores:
         """Compute the score of each single output from its row of counts."""
         return self.from_statistics(statistics)
 
     def score(self, batch: Batch) -> Scores:
         """Compute the score of each single output of a batch."""
-        return self.segment_scores(self.statistics(batch))
+        return self.compute_segment_scores(self.statistics(batch))
 
     def corpus_score(self, batch: Batch) -> float:
         """Compute one score for all outputs of a batch together, from the sum of their counts."""

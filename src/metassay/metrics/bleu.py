@@ -139,7 +139,7 @@ class Bleu(StatisticsMetric):
         """Compute corpus BLEU from the summed counts of the outputs."""
         return self._compute_bleu_scores(statistics, effective_order=self.effective_order)
 
-    def segment_scores(self, statistics: Scores) -> Scores:
+    def compute_segment_scores(self, statistics: Scores) -> Scores:
         """Compute sentence BLEU of each output. Outputs that are too short for the longest n-grams are scored
         with the shorter ones.
         """

@@ -85,8 +85,8 @@ def build_name_replacement_table(name_mention_counts: MentionCounts, language: s
 def normalise_name_mention(
     name: str, entity_type: str, grammatical_form: str, entity_type_by_name: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
-    """Return the name, kind and grammatical form of a mention, or None if the name has another kind elsewhere
-    in the data set.
+    """Return the name, entity type and grammatical form of a mention, or None if the name has another type
+    elsewhere in the data set.
 
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """

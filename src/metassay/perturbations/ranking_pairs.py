@@ -228,7 +228,7 @@ def _compute_ndcg_change_of_lists(
     judged_grades: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute by how much the discounted gain of each list changed, and whether it fell or stayed the same at
+    """Compute by how much the nDCG of each list changed, and whether it fell or stayed the same at
     every rank.
     """
     change = np.zeros(len(topics), np.float64)

@@ -80,7 +80,9 @@ def _compute_statistics_and_scores(
         results = []
         for metric in metrics:
             statistics = metric.statistics(batches_by_needs[metric.needs])
-            segment_scores = check_metric_scores(metric, metric.segment_scores(statistics), batch_rows.frame)
+            segment_scores = check_metric_scores(
+                metric, metric.compute_segment_scores(statistics), batch_rows.frame
+            )
             results.append((statistics, segment_scores))
         finished.append(len(batch_rows))
         if progress is not None:

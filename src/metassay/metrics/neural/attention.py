@@ -2,8 +2,8 @@
 
 Texts of up to 128 tokens go to a kernel of our own where triton is installed, as it is with torch for GPUs.
 Longer ones go to flash attention over texts of different lengths, where torch has it, else to one call of
-torch for each length. All take `projected`, the queries, keys and values of all tokens, [tokens, 3, heads,
-head size], and return [tokens, heads, head size].
+torch for each length. All take `queries_keys_values` of all tokens, [tokens, 3, heads, head size], and
+return [tokens, heads, head size].
 """
 
 from __future__ import annotations

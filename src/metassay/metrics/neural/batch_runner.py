@@ -156,21 +156,19 @@ class BatchRunner:
             return build_packed_batch(tokens, text_numbers, pad_id, self.move_to_device, segment_ids)
         return build_padded_batch(tokens, text_numbers, pad_id, self.move_to_device)
 
-    def _reduce_batch_size_after_memory_error(
-        self, tokens: TokenizedTexts, text_positions: Positions
-    ) -> None:
+    def _reduce_batch_size_after_memory_error(self, tokens: TokenizedTexts, text_indices: Positions) -> None:
         """Make batches smaller after memory ran out; raise an error if a single text is too large."""
         import torch
 
-        longest = int(tokens.lengths[text_positions[0]])
-        if len(text_positions) == 1:
+        longest = int(tokens.lengths[text_indices[0]])
+        if len(text_indices) == 1:
             raise InputError(
                 f"there is not enough memory on {self.device} for one text of {longest} tokens.",
                 remedy="Use a smaller model or dtype=bfloat16, or set METASSAY_DEVICE=cpu.",
             )
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        self.token_budget = max(longest, min(self.token_budget, longest * len(text_positions)) // 2)
+        self.token_budget = max(longest, min(self.token_budget, longest * len(text_indices)) // 2)
 
 
 def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:

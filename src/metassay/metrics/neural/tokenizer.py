@@ -80,14 +80,14 @@ class TokenizedTexts:
         positions, is_token = self.build_token_position_matrix(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
-    def build_token_position_matrix(self, text_positions: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+    def build_token_position_matrix(self, text_indices: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return an array with one row per text that has the position of each token in `ids`, and which
         entries are tokens.
         """
-        lengths = self.lengths[text_positions]
+        lengths = self.lengths[text_indices]
         columns = np.arange(int(lengths.max()))
         is_token = columns < lengths[:, None]
-        positions = np.where(is_token, self.offsets[text_positions][:, None] + columns, 0)
+        positions = np.where(is_token, self.offsets[text_indices][:, None] + columns, 0)
         return positions, is_token
 
 

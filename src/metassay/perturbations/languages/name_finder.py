@@ -44,7 +44,7 @@ def find_grammatical_forms_of_names(text: str, names: Sequence[Entity], language
 
 
 def _make_name_mention(start: int, end: int, entity_type: str, grammatical_form: str) -> Mention:
-    """Describe a name in a text by its span, kind and form. The -s of a German genitive is not part of the
+    """Return a name in a text as span, entity type and form. The -s of a German genitive is not part of the
     span.
     """
     # A true value counts as 1: one letter less.
