@@ -26,8 +26,8 @@ from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics
 from metassay.perturbations.pairs import Pairs, make_perturbed_output_pairs
 from metassay.workflows.assay_plan import ExecutionOptions
-from metassay.workflows.given_pairs import build_pairs_from_user_table, drop_identical_pairs
-from metassay.workflows.human_pairs import find_human_pairs
+from metassay.workflows.given_pairs import build_output_pairs_from_user_table, drop_identical_pairs
+from metassay.workflows.human_pairs import find_pairs_with_different_human_scores
 from metassay.workflows.pair_scoring import score_pairs
 from metassay.workflows.read import read
 
@@ -118,9 +118,9 @@ def score_dataset(name, folder, perturbations=None):
         ExecutionOptions(workers=1),
         sample=pairs,
         clusters=assign_outputs_to_clusters(data, None),
-        further_rows=np.arange(len(data)),
+        additional_rows=np.arange(len(data)),
     )
-    pair_rows = find_human_pairs(data, human)
+    pair_rows = find_pairs_with_different_human_scores(data, human)
     better, worse = pair_rows.better, pair_rows.worse
     texts = data.outputs["output"].to_list()
     distance = compute_edited_share([texts[n] for n in better], [texts[n] for n in worse])
@@ -161,7 +161,7 @@ def score_demetr(folder):
     made = make_perturbed_output_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
     for side, source, pairs in (
-        ("theirs", theirs, build_pairs_from_user_table(theirs)),
+        ("theirs", theirs, build_output_pairs_from_user_table(theirs)),
         ("ours", data, made),
     ):
         found = score_pairs(
@@ -182,7 +182,7 @@ def score_matched(name, folder):
     """Score perturbed outputs that are as far from the originals as pairs from human scores, for `GRADED`."""
     data, human = draw_data(name)
     texts = data.outputs["output"]
-    pair_rows = find_human_pairs(data, human)
+    pair_rows = find_pairs_with_different_human_scores(data, human)
     better, worse = texts[pair_rows.better].to_list(), texts[pair_rows.worse].to_list()
     target_share = float(np.median(compute_edited_share(better, worse)))
     strengths = choose_strengths(data, target_share)
@@ -253,7 +253,7 @@ def score_neural(name, family, folder):
         ExecutionOptions(workers=1),
         sample=pairs,
         clusters=assign_outputs_to_clusters(data, None),
-        further_rows=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
+        additional_rows=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
     )
     np.savez_compressed(
         folder / f"{name}.{family}.npz",

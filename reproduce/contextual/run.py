@@ -161,7 +161,7 @@ def select_fields(result: AssayResult) -> Measurements:
 
 def list_outcomes(result: AssayResult) -> pl.DataFrame:
     """Return a row per pair: the output's metadata, and whether each metric was right."""
-    pairs = result.scored
+    pairs = result.scored_pairs
     metadata = result.dataset.outputs.select("system", "lp", "year", "mqm")[pairs.rows]
     columns = {
         "perturbation": np.array(pairs.outcomes.perturbation_names)[pairs.outcomes.perturbations],

@@ -32,7 +32,7 @@ from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
 from metassay.workflows.rank import rank
 from metassay.workflows.read import read, read_parallel_files
-from metassay.workflows.read_scores import read_scores
+from metassay.workflows.read_scores import read_human_and_metric_scores
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
 from metassay.workflows.run_collection import RunCollection
@@ -133,7 +133,7 @@ def _json_array_files() -> Files:
 
 
 def _read_scores(source: Path, human: str | None = None) -> Any:
-    return read_scores(str(source), options.RankOptions(human=human))
+    return read_human_and_metric_scores(str(source), options.RankOptions(human=human))
 
 
 def _read_wmt25(folder: Path, random: Random) -> Any:

@@ -178,7 +178,7 @@ def test_criteria_decide_between_equal_metrics(pairs, tmp_path) -> None:
 
 
 def test_examples_of_errors_begin_with_the_widest_margin(pairs) -> None:
-    (outcome,) = assayed(pairs, Said()).collect_wrong_pairs().pairs[0].outcomes.values()
+    (outcome,) = assayed(pairs, Said()).collect_misordered_pairs().pairs[0].outcomes.values()
     gap = (pairs["worse"].cast(float) - pairs["output"].cast(float)).to_numpy()
     assert outcome.worse_score - outcome.score == gap.max()
 

@@ -56,9 +56,9 @@ def test_the_same_again_is_read(folder) -> None:
     afresh = made(folder.parent / "other")
     assert not afresh.is_stored
     assert again.to_json() == afresh.to_json()
-    assert again.collect_wrong_pairs() == afresh.collect_wrong_pairs()
+    assert again.collect_misordered_pairs() == afresh.collect_misordered_pairs()
     assert again.to_frame().equals(afresh.to_frame())
-    assert (again.scored.better == afresh.scored.better).all(), (
+    assert (again.scored_pairs.better == afresh.scored_pairs.better).all(), (
         "what no file holds is computed when asked for"
     )
     assert contents(folder.parent / "other") == before

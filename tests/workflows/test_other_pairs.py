@@ -17,8 +17,12 @@ from metassay.errors import InputError, UnknownName
 from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.context_facts import summarize_outputs_by_context
-from metassay.workflows.human_pairs import _build_score_arrays, find_human_column, make_human_pairs
-from metassay.workflows.output_weights import compute_output_weights
+from metassay.workflows.human_pairs import (
+    _arrange_scores_by_system_and_item,
+    find_human_column,
+    pair_outputs_by_human_score,
+)
+from metassay.workflows.output_weights import compute_weight_of_each_output
 from metassay.workflows.read import read
 
 FAST = {"resamples": 60, "permutations": 39}
@@ -36,16 +40,18 @@ def data() -> Dataset:
 
 def test_every_two_outputs_that_people_tell_apart(data) -> None:
     pairs = (
-        make_human_pairs(data, "mqm").frame.select("item", "system", "worse_system", "output", "worse").rows()
+        pair_outputs_by_human_score(data, "mqm")
+        .frame.select("item", "system", "worse_system", "output", "worse")
+        .rows()
     )
     assert pairs == [
         ("1", "a", "b", "w x y", "w x"),
         ("1", "a", "c", "w x y", "w"),
         ("1", "b", "c", "w x", "w"),
     ]
-    assert make_human_pairs(data, "mqm", 1).frame.height == 2
+    assert pair_outputs_by_human_score(data, "mqm", 1).frame.height == 2
     with pytest.raises(InputError, match="by more than 6"):
-        make_human_pairs(data, "mqm", 6)
+        pair_outputs_by_human_score(data, "mqm", 6)
 
 
 def test_the_human_score_must_be_clear(data) -> None:
@@ -63,13 +69,13 @@ def test_length_agrees_with_people_here(data) -> None:
 
 
 def test_weights_from_a_column_shift_the_mean(data) -> None:
-    weights = compute_output_weights(data, "views", [group_outputs_by_context(data, "system")])
+    weights = compute_weight_of_each_output(data, "views", [group_outputs_by_context(data, "system")])
     assert weights.tolist() == [1, 2, 1, 3, 1, 1]
-    assert compute_output_weights(data, "uniform", []) is None
+    assert compute_weight_of_each_output(data, "uniform", []) is None
     with pytest.raises(InputError, match="weights are positive numbers"):
-        compute_output_weights(data, "mqm", [])
+        compute_weight_of_each_output(data, "mqm", [])
     with pytest.raises(UnknownName):
-        compute_output_weights(data, "vews", [])
+        compute_weight_of_each_output(data, "vews", [])
 
 
 def test_density_gives_typical_outputs_more_weight() -> None:
@@ -78,7 +84,7 @@ def test_density_gives_typical_outputs_more_weight() -> None:
         {"item": [f"{i:02d}" for i in range(31)], "system": "s", "output": ["w " * n for n in lengths]}
     )
     data = Dataset("mt", frame)
-    weights = compute_output_weights(data, "density", [group_outputs_by_context(data, "system")])
+    weights = compute_weight_of_each_output(data, "density", [group_outputs_by_context(data, "system")])
     assert weights[-1] < weights[0]
     assert weights.mean() == pytest.approx(1)
 
@@ -119,7 +125,7 @@ def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -
         whole = [item for item in items if all((item, system) in scored for system in systems)]
         assert 0 < len(whole) < len(items)
         expected.append([[places[item, system] for item in whole] for system in systems])
-    found = _build_score_arrays(dataset, "mqm", unit, scores)
+    found = _arrange_scores_by_system_and_item(dataset, "mqm", unit, scores)
     assert len(found) == 2
     for one, rows_of in zip(found, expected):
         assert np.array_equal(one.human, dataset.outputs["mqm"].to_numpy()[rows_of])

@@ -58,8 +58,8 @@ def join_run_files(folder: Path) -> pl.DataFrame:
 def list_rows(explorer: PairExplorer, query: PairQuery) -> list[int]:
     """List the rows of all pages of a query."""
     rows: list[int] = []
-    for page in range(1, explorer.read_page_of_pairs(query).page_count + 1):
-        rows += [pair.row for pair in explorer.read_page_of_pairs(replace(query, page=page)).pairs]
+    for page in range(1, explorer.read_search_result_page(query).page_count + 1):
+        rows += [pair.row for pair in explorer.read_search_result_page(replace(query, page=page)).pairs]
     return rows
 
 
@@ -120,7 +120,7 @@ def test_matching_pairs_are_those_that_polars_filters(runs: Path, name: str) -> 
     query, test = QUERIES[name]
     table = join_run_files(runs / "one").with_row_index()
     matching = table.filter(test)
-    page = open_explorer(runs / "one").read_page_of_pairs(query)
+    page = open_explorer(runs / "one").read_search_result_page(query)
     assert page.matching.count == matching.height
     assert list_rows(open_explorer(runs / "one"), query) == matching["index"].to_list()
     for metric in ("bleu", "chrf", "ter"):
@@ -133,10 +133,10 @@ def test_columns_that_do_not_fit_into_memory_are_read_again(
 ) -> None:
     query = replace(QUERIES["everything"][0], other_metric="bleu", order="worst")
     unlimited, limited = open_explorer(runs / "one"), open_explorer(runs / "one")
-    expected = unlimited.read_page_of_pairs(query)
+    expected = unlimited.read_search_result_page(query)
     monkeypatch.setattr(pair_table, "OUTCOME_MEMORY", 1)
     for _ in range(2):
-        page = limited.read_page_of_pairs(query)
+        page = limited.read_search_result_page(query)
         assert (page.pairs, page.joint_outcomes) == (expected.pairs, expected.joint_outcomes)
         assert page.matching.outcome_counts == expected.matching.outcome_counts
     assert len(unlimited.table._packed_outcomes) > len(limited.table._packed_outcomes) == 1
@@ -149,7 +149,7 @@ def has_outcome(metric: str, outcome: str) -> pl.Expr:
 def test_a_pair_is_the_same_pair_in_every_file(runs: Path) -> None:
     table, explorer = join_run_files(runs / "one"), open_explorer(runs / "one")
     for page in (1, 7, 100):
-        for pair in explorer.read_page_of_pairs(PairQuery(page=page)).pairs:
+        for pair in explorer.read_search_result_page(PairQuery(page=page)).pairs:
             row = table.row(pair.row, named=True)
             for name in ("item", "system", "perturbation", "output", "source"):
                 assert getattr(pair, name) == row[name]
@@ -170,7 +170,7 @@ def test_scores_are_those_of_the_examples(runs: Path) -> None:
         query = PairQuery(
             item=example["item"], system=example["system"], perturbation=example["perturbation"]
         )
-        for pair in explorer.read_page_of_pairs(query).pairs:
+        for pair in explorer.read_search_result_page(query).pairs:
             for metric, (score, worse_score, outcome) in example["outcomes"].items():
                 scores = pair.metric_scores[metric]
                 assert scores.output == pytest.approx(score, rel=1e-6)
@@ -191,24 +191,25 @@ def test_pairs_in_order_of_their_margins(runs: Path, order: str, monkeypatch: py
     sign = 1 if order == "worst" else -1
     assert (np.diff(sign * margins[rows]) >= -1e-4).all()
     monkeypatch.setattr(pair_explorer, "LISTED_BY_MARGIN", 30)
-    page = open_explorer(runs / "one").read_page_of_pairs(query)
+    page = open_explorer(runs / "one").read_search_result_page(query)
     assert (page.listed, page.matching.count) == (30, len(wrong))
     assert list_rows(open_explorer(runs / "one"), query) == rows[:30]
 
 
 def test_a_search_reports_the_rows_that_it_searched(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = open_explorer(runs / "one").read_page_of_pairs(PairQuery(text="the"))
+    whole = open_explorer(runs / "one").read_search_result_page(PairQuery(text="the"))
     total = open_explorer(runs / "one").table.total
     assert whole.matching.searched_rows == (0, total - 1)
     monkeypatch.setattr(pair_explorer, "SEARCH_PART", 1000)
     explorer = open_explorer(runs / "one")
     parts = [
-        explorer.read_page_of_pairs(PairQuery(text="the", part=n)) for n in range(1, -(-total // 1000) + 1)
+        explorer.read_search_result_page(PairQuery(text="the", part=n))
+        for n in range(1, -(-total // 1000) + 1)
     ]
     assert [part.matching.searched_rows[0] for part in parts] == list(range(0, total, 1000))
     assert parts[-1].matching.searched_rows[1] == total - 1
     assert sum(part.matching.count for part in parts) == whole.matching.count
-    beyond = explorer.read_page_of_pairs(PairQuery(text="the", part=999))
+    beyond = explorer.read_search_result_page(PairQuery(text="the", part=999))
     assert (beyond.query.part, beyond.pairs) == (len(parts), parts[-1].pairs)
 
 
@@ -220,7 +221,8 @@ def test_search_text_is_not_a_regular_expression(runs: Path) -> None:
             pl.col("output", "worse").str.to_lowercase().str.contains(text.lower(), literal=True)
         )
         assert (
-            explorer.read_page_of_pairs(PairQuery(text=text)).matching.count == table.filter(holds).height
+            explorer.read_search_result_page(PairQuery(text=text)).matching.count
+            == table.filter(holds).height
         ), text
 
 
@@ -231,7 +233,7 @@ def test_two_runs_are_compared_pair_by_pair(runs: Path) -> None:
         other_run="two", metric="bleu", outcome="wrong", other_metric="bleu", other_outcome="right"
     )
     explorer, other = open_explorer(runs / "one"), open_explorer(runs / "two").table
-    page = explorer.read_page_of_pairs(query, other)
+    page = explorer.read_search_result_page(query, other)
     assert page.common_pairs == both.height
     fits = both.filter((pl.col("bleu") == -1) & (pl.col("bleu_2") == 1))
     assert page.matching.rows is not None
@@ -248,7 +250,7 @@ def test_two_runs_are_compared_pair_by_pair(runs: Path) -> None:
 def test_a_run_against_itself_is_the_same_throughout(runs: Path) -> None:
     for name, metric in (("one", "bleu"), ("people", "bleu"), ("rankings", "map")):
         explorer = open_explorer(runs / name)
-        page = explorer.read_page_of_pairs(
+        page = explorer.read_search_result_page(
             PairQuery(other_run=name, metric=metric, other_metric=metric), open_explorer(runs / name).table
         )
         assert page.common_pairs == explorer.table.total
@@ -258,14 +260,14 @@ def test_a_run_against_itself_is_the_same_throughout(runs: Path) -> None:
 def test_runs_that_are_too_large_are_not_compared(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_table, "LARGEST_COMPARED_RUN", 1000)
     with pytest.raises(InputError, match="more than 1,000 pairs are not compared"):
-        open_explorer(runs / "one").read_page_of_pairs(
+        open_explorer(runs / "one").read_search_result_page(
             PairQuery(other_run="two"), open_explorer(runs / "two").table
         )
 
 
 def test_pages_beyond_the_last_are_the_last(runs: Path) -> None:
     explorer = open_explorer(runs / "one")
-    last = explorer.read_page_of_pairs(PairQuery(page=10**8))
+    last = explorer.read_search_result_page(PairQuery(page=10**8))
     assert last.query.page == last.page_count
     assert len(last.pairs) == (explorer.table.total - 1) % PAIRS_PER_PAGE + 1
 
@@ -278,7 +280,7 @@ def test_names_that_do_not_exist(runs: Path) -> None:
         PairQuery(shown=("x",)),
     ):
         with pytest.raises(UnknownName):
-            open_explorer(runs / "one").read_page_of_pairs(query)
+            open_explorer(runs / "one").read_search_result_page(query)
 
 
 def test_a_query_survives_the_way_through_an_address() -> None:
@@ -308,7 +310,9 @@ def test_rankings_are_searched_by_document(runs: Path) -> None:
     document = "howto-09-a1"
     holds = pairs.filter(pl.col("output").cast(pl.List(pl.String)).list.contains(document)).height
     assert (
-        open_explorer(runs / "rankings").read_page_of_pairs(PairQuery(text=document.upper())).matching.count
+        open_explorer(runs / "rankings")
+        .read_search_result_page(PairQuery(text=document.upper()))
+        .matching.count
         == holds
         > 0
     )
@@ -330,4 +334,4 @@ def test_tables_that_do_not_fit_the_run_are_refused(runs: Path, tmp_path: Path) 
         with pytest.raises(InputError, match=r"explorer\.parquet"):
             open_explorer(tmp_path / "run")
     frame.with_columns(pl.lit(2**31, pl.UInt32).alias("output")).write_parquet(file)
-    assert open_explorer(tmp_path / "run").read_page_of_pairs(PairQuery()).pairs[0].source is None
+    assert open_explorer(tmp_path / "run").read_search_result_page(PairQuery()).pairs[0].source is None

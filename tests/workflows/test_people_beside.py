@@ -19,7 +19,7 @@ from metassay.results.assay import AssayContent
 from metassay.sample import get_bundled_sample_path
 from metassay.schemas import build_output_schema
 from metassay.workflows.assay import assay
-from metassay.workflows.human_pairs import find_human_pairs
+from metassay.workflows.human_pairs import find_pairs_with_different_human_scores
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 
@@ -153,7 +153,7 @@ def test_label_errors_stand_beside_accuracies_where_all_methods_were_read(result
 def test_difficulty_says_where_pairs_of_people_lie(dataset, result) -> None:
     found = result["difficulty"]
     assert sum(part["pairs"] for part in found["bins"]) == result["pairs"]
-    rows = find_human_pairs(dataset, dataset.human[0])
+    rows = find_pairs_with_different_human_scores(dataset, dataset.human[0])
     texts = dataset.outputs["output"]
     shares = [
         Levenshtein.normalized_distance(texts[better], texts[worse])

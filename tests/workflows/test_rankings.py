@@ -133,7 +133,7 @@ def test_an_assay_of_rankings(real_data):
     assert accuracy["map"] > accuracy["recip_rank"]
     again = metassay.assay(data, contexts=["system"], resamples=100, permutations=99, workers=1)
     assert again.to_dict() == found
-    np.testing.assert_array_equal(again.scored.worse, result.scored.worse)
+    np.testing.assert_array_equal(again.scored_pairs.worse, result.scored_pairs.worse)
 
 
 def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):

@@ -43,8 +43,8 @@ def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.Monk
     assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "one", **FEW)
     monkeypatch.setattr(shards, "SHARD_SIZE", 100)
     found = assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "many", **FEW)
-    assert found.scored.spilled is not None
-    assert len(found.scored.spilled.files[shards.ALL_PAIRS]) > 5
+    assert found.scored_pairs.spilled is not None
+    assert len(found.scored_pairs.spilled.files[shards.ALL_PAIRS]) > 5
     assert results(tmp_path / "many") == results(tmp_path / "one")
     for name in TABLES:
         one, many = (pl.read_parquet(tmp_path / folder / name) for folder in ("one", "many"))
@@ -82,7 +82,7 @@ def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_p
     found = assay(data, **few)
     assert not list(tmp_path.iterdir())
     assert found.to_json() == whole.to_json()
-    assert found.collect_wrong_pairs() == whole.collect_wrong_pairs()
+    assert found.collect_misordered_pairs() == whole.collect_misordered_pairs()
     assert_frame_equal(found.pairs.frame, whole.pairs.frame)
 
 
@@ -104,8 +104,8 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
     whole = assay(read(rows, task="mt", language="en"), **settings)
     monkeypatch.setattr(shards, "SHARD_SIZE", 20)
     found = assay(read(rows, task="mt", language="en"), **settings)
-    assert found.scored.spilled is not None
-    assert found.scored.spilled.pair_tables[0].is_empty()
+    assert found.scored_pairs.spilled is not None
+    assert found.scored_pairs.spilled.pair_tables[0].is_empty()
     assert found.to_json() == whole.to_json()
     assert whole.to_dict()["people"]["pairs"] > 30
 
@@ -120,6 +120,6 @@ def test_metrics_that_know_only_lengths_are_found_in_shards_too(monkeypatch: pyt
     whole = assay(data, **settings)
     monkeypatch.setattr(shards, "SHARD_SIZE", 60)
     found = assay(data, **settings)
-    assert found.scored.spilled is not None
+    assert found.scored_pairs.spilled is not None
     assert found.to_json() == whole.to_json()
     assert sum("number of words" in note for note in found.to_dict()["notes"]) == 1

@@ -28,7 +28,7 @@ def test_pairs_with_a_doubtful_label_come_last_and_are_counted():
     ]
     few = {"resamples": 20, "permutations": 19, "contexts": ["domain"]}
     result = metassay.assay(None, pairs=pl.DataFrame(rows), metrics="bleu,chrf", **few)
-    wrong_pairs = result.collect_wrong_pairs()
+    wrong_pairs = result.collect_misordered_pairs()
     assert (wrong_pairs.checked, wrong_pairs.doubtful) == (3, 1)
     doubtful = [pair.is_doubtful for pair in wrong_pairs.pairs]
     assert doubtful == sorted(doubtful)

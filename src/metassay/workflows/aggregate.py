@@ -39,7 +39,7 @@ from metassay.results.aggregate import AggregateContent, AggregatedSystem
 from metassay.results.data_summary import HIGHER
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
-from metassay.workflows.output_scores import build_score_cubes, score_outputs
+from metassay.workflows.output_scores import arrange_scores_by_system_and_item, score_outputs
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import collect_warnings, write_result
 
@@ -97,7 +97,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     run = _create_or_resume_run_folder(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
-    cubes = build_score_cubes(data, scores)
+    cubes = arrange_scores_by_system_and_item(data, scores)
     resampling = ResamplingSettings(options.resamples, options.size, options.repeats, seed=options.seed)
     comparison = compare_corpus_segment_and_bootstrap_scores(cubes, metrics, resampling)
     result = AggregateResult(

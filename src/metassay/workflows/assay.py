@@ -97,7 +97,7 @@ def score_selected_assay_batches(dataset: Dataset | Source | None, options: Assa
             attach_precomputed_scores(data, pairs, prepared.all_metrics),
             options.parts,
             execution,
-            further_rows=prepared.find_human_scored_rows(),
+            additional_rows=prepared.find_human_scored_rows(),
         )
         result = PartialRun(part_numbers=selected.numbers, part_count=selected.batch_count)
     if not result.part_numbers:

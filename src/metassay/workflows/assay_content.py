@@ -48,7 +48,7 @@ from metassay.stats.arrays import count_occurrences
 from metassay.stats.correlation import lag_one_autocorrelation
 from metassay.workflows.assay_outcome import AssayOutcome
 from metassay.workflows.assay_plan import AssayPlan
-from metassay.workflows.human_pairs import find_human_pairs
+from metassay.workflows.human_pairs import find_pairs_with_different_human_scores
 
 _PAIRS_PER_BATCH = 2**22
 _AUTOCORRELATION_LEVEL = 0.01  # chance of a warning where neighbouring items are unrelated
@@ -61,7 +61,7 @@ def compute_statistics_of_scored_pairs(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, workers: int
 ) -> AssayContent:
     """Compute everything that the result of an assay contains from the scored pairs."""
-    scored = assay_outcome.scored
+    scored = assay_outcome.scored_pairs
     competing = assay_outcome.analysis.settings.competing
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
     edits = _measure_edit_distances_of_pairs(assay_outcome, workers)
@@ -118,7 +118,7 @@ def compute_statistics_of_scored_pairs(
 
 def _measure_edit_distances_of_pairs(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
     """Count for each pair how many edits turn one output into the other."""
-    spilled = assay_outcome.scored.spilled
+    spilled = assay_outcome.scored_pairs.spilled
     if spilled is not None:
         return spilled.read_edit_distances()
     frame = assay_outcome.pairs.frame
@@ -134,7 +134,7 @@ def _summarize_perturbations(
     """Summarise for each perturbation how many pairs it made, how large its edits are, and what they change
     in human scores.
     """
-    spilled = assay_outcome.scored.spilled
+    spilled = assay_outcome.scored_pairs.spilled
     human_differences: Mapping[str, Sequence[float]]
     if spilled is None:
         human_differences = compute_human_score_differences(assay_outcome.pairs.frame, dataset)
@@ -161,7 +161,7 @@ def _measure_accuracy_by_number_of_edits(
     human_distances = None
     if assay_plan.compared_human is not None:
         texts = dataset.outputs["output"]
-        rows = find_human_pairs(dataset, assay_plan.compared_human)
+        rows = find_pairs_with_different_human_scores(dataset, assay_plan.compared_human)
         distances = measure_edit_distances(texts[rows.better], texts[rows.worse], workers)
         human_distances = compute_edit_distance_quartiles(assay_plan.compared_human, distances.shares)
     return measure_accuracy_by_difficulty(
@@ -235,7 +235,7 @@ def _warn_if_neighbouring_items_are_similar(
     """Return a warning if metrics do similarly well on neighbouring items, as within documents, but no column
     of documents is given.
     """
-    scored = assay_outcome.scored
+    scored = assay_outcome.scored_pairs
     # If clusters are resampled, neighbours within them may be alike.
     if assay_plan.settings.cluster is not None or scored.clusters.column != "item":
         return []

@@ -25,15 +25,15 @@ from metassay.workflows.assay_pairs import (
 )
 from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.context_facts import summarize_outputs_by_context
-from metassay.workflows.human_pairs import score_human_pairs
-from metassay.workflows.output_weights import compute_output_weights
+from metassay.workflows.human_pairs import measure_agreement_with_human_order
+from metassay.workflows.output_weights import compute_weight_of_each_output
 from metassay.workflows.pair_scoring import (
     ScoredPairs,
     list_texts_to_score,
     score_pairs,
 )
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.score_sample import ScoreSample, sample_scored_outputs
+from metassay.workflows.score_sample import ScoreSample, select_every_nth_scored_output
 from metassay.workflows.shards import ShardScorer
 
 # Label errors by perturbation and language; None where nobody read such pairs.
@@ -50,7 +50,7 @@ class AssayOutcome:
     """
 
     pairs: Pairs
-    scored: ScoredPairs
+    scored_pairs: ScoredPairs
     analysis: PairAnalysis
     prices: Mapping[str, Sequence[float]]
     label_errors: LabelErrors
@@ -82,7 +82,7 @@ def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOu
     dataset = prepared_assay.dataset
     plan = prepared_assay.plan
     execution = prepared_assay.execution
-    weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
+    weights = compute_weight_of_each_output(dataset, plan.settings.weights, plan.contexts)
     sample, scored, metrics, score_sample = make_and_score_output_pairs(prepared_assay, weights)
     uninformed = {} if score_sample is None else score_sample.find_metrics_that_ignore_output_text(metrics)
     notes = [explain_why_metric_ignores_quality(metric, source) for metric, source in uninformed.items()]
@@ -90,7 +90,9 @@ def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOu
     execution.report_progress("judging", 0, 1)
     human_pairs = None
     if plan.compared_human is not None:
-        human_pairs = score_human_pairs(dataset, plan.compared_human, scored, metrics, plan.contexts, weights)
+        human_pairs = measure_agreement_with_human_order(
+            dataset, plan.compared_human, scored, metrics, plan.contexts, weights
+        )
         if human_pairs is None:
             note = (
                 f"{plan.compared_human} has no two different scores for outputs of the same item, so there "
@@ -100,7 +102,7 @@ def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOu
     costs = collect_metric_costs(plan.metrics)
     analysis = analyze_pairs(
         scored.outcomes.select_pairs(scored.is_sampled),
-        [scored.get_contexts_of_sampled_pairs(context) for context in plan.contexts],
+        [scored.assign_sampled_pairs_to_contexts(context) for context in plan.contexts],
         ties=plan.settings.ties,
         agreement=plan.settings.agreement,
         seed=plan.seed,
@@ -161,10 +163,10 @@ def make_and_score_output_pairs(
                 sample=sample,
                 clusters=prepared_assay.clusters,
                 weights=output_weights,
-                further_rows=prepared_assay.find_human_scored_rows(),
+                additional_rows=prepared_assay.find_human_scored_rows(),
             )
         if not dataset.task_definition.is_ranking:
-            score_sample = sample_scored_outputs(dataset, scored)
+            score_sample = select_every_nth_scored_output(dataset, scored)
     scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
     return sample, scored, metrics, score_sample
 

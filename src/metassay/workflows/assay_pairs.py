@@ -15,8 +15,8 @@ from metassay.perturbations.registry import list_default_perturbations, parse_pe
 from metassay.perturbations.runner import PairSettings
 from metassay.workflows import shards
 from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
-from metassay.workflows.given_pairs import build_pairs_from_user_table
-from metassay.workflows.human_pairs import make_human_pairs
+from metassay.workflows.given_pairs import build_output_pairs_from_user_table
+from metassay.workflows.human_pairs import pair_outputs_by_human_score
 from metassay.workflows.ranking_validity import check_if_rankings_became_worse
 from metassay.workflows.shards import divide_items_into_shards
 
@@ -27,9 +27,9 @@ def make_output_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options
     """
     settings = assay_plan.settings
     if dataset.rows_are_pairs:
-        return build_pairs_from_user_table(dataset)
+        return build_output_pairs_from_user_table(dataset)
     if assay_plan.human is not None and settings.pairs == HUMAN_PAIRS:
-        return make_human_pairs(dataset, assay_plan.human, settings.minimum_gap)
+        return pair_outputs_by_human_score(dataset, assay_plan.human, settings.minimum_gap)
     # A language model that judges the pairs should not also make them, unless the user asks for it.
     model_judges = any(isinstance(metric, Judge) for metric in assay_plan.metrics)
     llm = None if model_judges and assay_plan.perturbations is None else execution_options.llm

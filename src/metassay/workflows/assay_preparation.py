@@ -55,7 +55,7 @@ from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
 from metassay.workflows.human_pairs import choose_human_score_for_comparison, find_human_column
 from metassay.workflows.options import AssayOptions
-from metassay.workflows.perturb import describe_language_model, store_llm_answers_in_run
+from metassay.workflows.perturb import cache_llm_answers_in_run_folder, describe_language_model
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 
@@ -112,7 +112,7 @@ def read_data_and_prepare_run(data_source: Dataset | Source | None, options: Ass
         None if folder is None else RunFolder.open_for_writing(folder, identity, data_fingerprint=fingerprint)
     )
     environment = collect_code_and_package_versions(dataset.languages)
-    llm = None if options.llm is None else store_llm_answers_in_run(options.llm, run)
+    llm = None if options.llm is None else cache_llm_answers_in_run_folder(options.llm, run)
     plan = replace(plan, metrics=connect_judges_to_model(plan.metrics, llm))
     return PreparedAssay(
         dataset=dataset,

@@ -30,7 +30,7 @@ from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.pair_scoring import ScoredPairs
 from metassay.workflows.run_files import EXAMPLES, RESULT, Result, collect_warnings
-from metassay.workflows.wrong_pairs import collect_wrong_pairs
+from metassay.workflows.wrong_pairs import collect_misordered_pairs
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +42,9 @@ class AssayResult(Result):
 
     >>> import metassay
     >>> result = metassay.demo(task="text", out=None)
-    >>> set(result.measure_seconds_per_1000_outputs()) == set(result.build_manifest()["metrics"])
+    >>> set(result.measure_seconds_per_1000_outputs()) == set(result.build_run_manifest()["metrics"])
     True
-    >>> len(result.collect_wrong_pairs().pairs) > 0
+    >>> len(result.collect_misordered_pairs().pairs) > 0
     True
     """
 
@@ -86,9 +86,9 @@ class AssayResult(Result):
         return self._pair_scores_and_analysis.pairs
 
     @property
-    def scored(self) -> ScoredPairs:
+    def scored_pairs(self) -> ScoredPairs:
         """All pairs of outputs with the scores of both outputs by every metric."""
-        return self._pair_scores_and_analysis.scored
+        return self._pair_scores_and_analysis.scored_pairs
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -102,11 +102,11 @@ class AssayResult(Result):
             rows += [{"column": column, **msgspec.to_builtins(row)} for row in analysis.local_accuracy]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def collect_wrong_pairs(self) -> WrongPairs:
+    def collect_misordered_pairs(self) -> WrongPairs:
         """Return examples of pairs in which some metric gave the worse output a score that is not lower."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(EXAMPLES, WrongPairs)
-        return collect_wrong_pairs(self.dataset, self.metrics, self.scored, self.plan.contexts)
+        return collect_misordered_pairs(self.dataset, self.metrics, self.scored_pairs, self.plan.contexts)
 
     def measure_seconds_per_1000_outputs(self) -> dict[str, float]:
         """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with
@@ -126,7 +126,7 @@ class AssayResult(Result):
         names = [name for name in [*main_charts, *charts] if name in charts]
         return {name: charts[name] for name in names}
 
-    def build_manifest(self) -> dict[str, Any]:
+    def build_run_manifest(self) -> dict[str, Any]:
         """Return what the manifest of the run records: versions, metrics, seed, prompts and counts.
 
         It is the same on any machine and for any number of workers.

@@ -20,7 +20,7 @@ from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.credit_files import CREDITS_FILE, count_correctly_ordered_pairs_by_cluster
-from metassay.workflows.outcome_tables import build_outcome_table, build_pair_search_table
+from metassay.workflows.outcome_tables import build_pair_search_table, mark_correctly_ordered_pairs
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
 
@@ -51,8 +51,8 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     finished.
     """
     content = assay_result.content
-    wrong_pairs = assay_result.collect_wrong_pairs()
-    manifest = assay_result.build_manifest()
+    wrong_pairs = assay_result.collect_misordered_pairs()
+    manifest = assay_result.build_run_manifest()
     tables = _build_pair_tables(assay_result)
     outputs = assay_result.dataset.outputs
     files: dict[str, Any] = {
@@ -66,18 +66,18 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
         CREDITS_FILE: count_correctly_ordered_pairs_by_cluster(
             assay_result.dataset,
-            assay_result.scored,
+            assay_result.scored_pairs,
             assay_result.plan.contexts,
             len(assay_result.metrics),
             assay_result.plan.settings.ties,
         ),
     }
-    if assay_result.scored.verdicts is not None:
-        files[VERDICTS] = assay_result.scored.verdicts
+    if assay_result.scored_pairs.verdicts is not None:
+        files[VERDICTS] = assay_result.scored_pairs.verdicts
     shown_manifest = select_manifest_entries_for_report(run_folder.build_manifest(manifest))
     page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
     files[TIMINGS] = {
-        "seconds": assay_result.scored.seconds,
+        "seconds": assay_result.scored_pairs.seconds,
         "seconds_per_1000_outputs": assay_result.measure_seconds_per_1000_outputs(),
     }
     files[REPORT] = render_page(page)
@@ -122,7 +122,7 @@ def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame |
     """Return the tables of all pairs of an assay by the names of their files. Tables that are on disk already
     are memory-mapped.
     """
-    scored = assay_result.scored
+    scored = assay_result.scored_pairs
     if scored.spilled is not None:
         return scored.spilled.memory_map_tables()
     explorer_table = build_pair_search_table(
@@ -131,5 +131,5 @@ def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame |
     return {
         PAIRS_FILE: assay_result.pairs.frame,
         EXPLORER_FILE: explorer_table,
-        OUTCOMES_FILE: build_outcome_table(scored),
+        OUTCOMES_FILE: mark_correctly_ordered_pairs(scored),
     }

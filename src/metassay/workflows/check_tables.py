@@ -42,7 +42,7 @@ from metassay.results.check import (
 )
 from metassay.results.data_summary import DataSummary
 from metassay.workflows.options import CheckOptions, RankOptions
-from metassay.workflows.read_scores import read_scores
+from metassay.workflows.read_scores import read_human_and_metric_scores
 from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
 
 
@@ -135,7 +135,7 @@ def check_score_table(source: Source, options: CheckOptions) -> tuple[CheckConte
     """Describe a table of metric scores that has no outputs. Returns also hashes of its content."""
     reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
     rank_options = RankOptions(**reading, human=options.human)
-    scores = read_scores(source, rank_options, needs_human_scores=False)
+    scores = read_human_and_metric_scores(source, rank_options, needs_human_scores=False)
     summary = scores.summary or DataSummary(outputs=0, items=0, systems=[])
     test_sets = _count_items_of_test_sets(scores.cubes)
     rated_items: Counter[str] = Counter()

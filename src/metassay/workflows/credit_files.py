@@ -40,7 +40,10 @@ def count_correctly_ordered_pairs_by_cluster(
     sampled = scored_pairs.outcomes.select_metrics(metrics).select_pairs(scored_pairs.is_sampled)
     outcomes, columns = sort_pairs_by_item(
         sampled,
-        [scored_pairs.get_contexts_of_sampled_pairs(context).drop_empty_contexts() for context in contexts],
+        [
+            scored_pairs.assign_sampled_pairs_to_contexts(context).drop_empty_contexts()
+            for context in contexts
+        ],
     )
     cluster_names = list_cluster_names(dataset, scored_pairs.clusters)
     frames = []

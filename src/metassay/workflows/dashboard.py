@@ -22,8 +22,8 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
 from metassay.workflows.run_collection import RunCollection, RunState, read_report
-from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_notes_version, read_notes, write_notes
-from metassay.workflows.watch import find_changes_over_runs
+from metassay.workflows.run_notes import MAXIMUM_LENGTH, hash_notes, read_notes, write_notes
+from metassay.workflows.watch import find_metric_changes_over_runs
 
 __all__ = ["BadRequest", "Dashboard", "PageNotFound", "build_dashboard_policy", "render_error_page"]
 
@@ -74,7 +74,7 @@ class Dashboard:
 
     def render_page_of_changes_over_runs(self) -> str:
         """Render the page that says whether metrics or judges changed over all runs."""
-        return render_watch_page(find_changes_over_runs(self.runs.list_run_folders()))
+        return render_watch_page(find_metric_changes_over_runs(self.runs.list_run_folders()))
 
     def read_report(self, run_name: str) -> bytes:
         """Return the HTML of the report page of a run."""
@@ -96,7 +96,7 @@ class Dashboard:
             query = replace(query, other_metric=query.metric)
         # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
-            page = explorer.read_page_of_pairs(query, other_table)
+            page = explorer.read_search_result_page(query, other_table)
         view = self._collect_pair_explorer_data(run_name, run, explorer, page, other_table)
 
         def build_link_to_changed_query(**changes: Any) -> str:
@@ -168,19 +168,19 @@ class Dashboard:
             total=table.total,
             has_outcomes=table.has_outcomes,
             metrics=table.metrics,
-            assayed_metrics=table.assayed_metrics,
+            assayed_metrics=table.compared_metrics,
             shown_metrics=explorer.choose_shown_metrics(page.query),
             context_columns=table.context_columns,
             context_values=table.list_distinct_values(f"context/{column}") if column else [],
             systems=table.list_distinct_values("system"),
             perturbations=table.list_distinct_values("perturbation"),
             accuracies=table.read_metric_accuracies(column) if column else [],
-            search_parts=explorer.search_part_count,
-            other_runs=[other for other in self.runs.list_runs_with_pairs() if other != run_name],
+            search_parts=explorer.part_count_for_text_search,
+            other_runs=[other for other in self.runs.list_runs_with_searchable_pairs() if other != run_name],
             other_metrics=table.metrics if other_table is None else other_table.metrics,
             notes=RunNotes(
                 text=notes,
-                version=compute_notes_version(notes),
+                version=hash_notes(notes),
                 token=self.token,
                 writable=self.writable,
                 maximum_length=MAXIMUM_LENGTH,

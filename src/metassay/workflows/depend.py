@@ -48,7 +48,7 @@ from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_scores
+from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_human_and_metric_scores
 from metassay.workflows.run_files import check_output_file, write_result, write_table_file
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -153,7 +153,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     run = _create_or_resume_run_folder(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_metrics_that_ignore_output_text(scores)
     scores = replace(scores, cubes=cubes)
-    analyses = _measure_system_dependence_by_dataset(scores, grouping, sampling, options)
+    analyses = _measure_metric_bias_towards_systems(scores, grouping, sampling, options)
     corrections = _write_predicted_human_scores(scores, options)
     metrics = []
     comparisons: list[DependenceComparison] = []
@@ -168,7 +168,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         metrics=metrics,
         comparisons=comparisons,
         corrections=corrections,
-        notes=_collect_notes_for_user(scores, analyses),
+        notes=_collect_notes_on_scores_and_analyses(scores, analyses),
         data=scores.summary,
         analyses=analyses,
     )
@@ -203,7 +203,9 @@ def _read_human_and_metric_scores(data: Source, options: DependOptions) -> Selec
     metrics.
     """
     weight_columns = () if options.weight is None else (options.weight,)
-    scores = read_scores(data, options, further_columns=weight_columns, needs_human_scores=not options.panel)
+    scores = read_human_and_metric_scores(
+        data, options, further_columns=weight_columns, needs_human_scores=not options.panel
+    )
     return scores if options.panel else scores.select_datasets_with_human_score(scores.human)
 
 
@@ -246,7 +248,7 @@ def _mark_metrics_that_ignore_output_text(
     return tuple(cubes), uninformed
 
 
-def _measure_system_dependence_by_dataset(
+def _measure_metric_bias_towards_systems(
     selected_scores: SelectedScores,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
@@ -271,7 +273,7 @@ def _measure_system_dependence_by_dataset(
     return analyses
 
 
-def _collect_notes_for_user(
+def _collect_notes_on_scores_and_analyses(
     selected_scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]
 ) -> list[str]:
     """Collect the notes on the data and on the analyses, without repetition."""

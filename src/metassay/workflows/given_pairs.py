@@ -18,7 +18,7 @@ def drop_identical_pairs(dataset: Dataset) -> Dataset:
     return dataset.filter_rows(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_OUTPUTS)
 
 
-def build_pairs_from_user_table(dataset: Dataset) -> Pairs:
+def build_output_pairs_from_user_table(dataset: Dataset) -> Pairs:
     """Build pairs for an assay from a table in which each row has an output and a worse output."""
     outputs = dataset.outputs
     perturbation = pl.lit(UNNAMED_PERTURBATION).alias("perturbation")
@@ -34,11 +34,11 @@ def build_pairs_from_user_table(dataset: Dataset) -> Pairs:
             f"The {len(dataset):,} pairs contain {distinct:,} distinct outputs. Each pair counts as one "
             "output."
         )
-    notes += _warn_if_worse_output_is_reference(outputs)
+    notes += _warn_if_reference_is_labelled_worse(outputs)
     return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
 
 
-def _warn_if_worse_output_is_reference(outputs: pl.DataFrame) -> list[str]:
+def _warn_if_reference_is_labelled_worse(outputs: pl.DataFrame) -> list[str]:
     """Return a warning if the output that is said to be worse is the reference in some pairs."""
     if "references" not in outputs.columns:
         return []

@@ -85,17 +85,20 @@ def choose_human_score_for_comparison(
     return column, [f"Using {column} as the human score (also available: {others}; choose with --human)."]
 
 
-def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> PairRows:
-    """Find all pairs of outputs for the same item whose human scores differ by more than `minimum_gap`.
+def find_pairs_with_different_human_scores(
+    dataset: Dataset, human_column: str, minimum_difference: float = 0.0
+) -> PairRows:
+    """Find all pairs of outputs for the same item whose human scores differ by more than
+    `minimum_difference`.
 
     Pairs with identical texts are left out, because no metric can tell them apart.
     """
-    if minimum_gap < 0:
-        raise InputError(f"a minimum gap of {minimum_gap} is negative.")
+    if minimum_difference < 0:
+        raise InputError(f"a minimum gap of {minimum_difference} is negative.")
     rated = dataset.outputs.select("item", human_column).with_row_index("row").drop_nulls(human_column)
     # The join has each pair in both orders. The filter keeps the one with the better output first.
     pairs = rated.join(rated, on="item", suffix="_worse")
-    pairs = pairs.filter(pl.col(human_column) - pl.col(f"{human_column}_worse") > minimum_gap)
+    pairs = pairs.filter(pl.col(human_column) - pl.col(f"{human_column}_worse") > minimum_difference)
     pairs = pairs.select("row", "row_worse").sort("row", "row_worse")
     texts = dataset.outputs["output"]
     pairs = pairs.filter(texts[pairs["row"]] != texts[pairs["row_worse"]])
@@ -104,11 +107,13 @@ def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
     )
 
 
-def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> Pairs:
+def pair_outputs_by_human_score(
+    dataset: Dataset, human_column: str, minimum_difference: float = 0.0
+) -> Pairs:
     """Build a table of pairs of outputs in which the output with the higher human score counts as the better
     one.
     """
-    rows = find_human_pairs(dataset, human_column, minimum_gap)
+    rows = find_pairs_with_different_human_scores(dataset, human_column, minimum_difference)
     outputs = dataset.outputs.select("item", "system", "output")
     worse_outputs = outputs[rows.worse]
     frame = outputs[rows.better].select(
@@ -120,14 +125,16 @@ def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
         worse_outputs["system"].alias("worse_system"),
     )
     if frame.is_empty():
-        raise InputError(f"no two outputs of an item differ in {human_column} by more than {minimum_gap:g}.")
+        raise InputError(
+            f"no two outputs of an item differ in {human_column} by more than {minimum_difference:g}."
+        )
     count = PerturbationCount(applied=frame.height, pairs=frame.height)
     unrated = dataset.outputs[human_column].null_count()
     notes = (f"{unrated} outputs have no {human_column} score, so they are in no pair.",) if unrated else ()
     return Pairs(frame, {HUMAN_PERTURBATION: count}, notes, worse_rows=rows.worse)
 
 
-def score_human_pairs(
+def measure_agreement_with_human_order(
     dataset: Dataset,
     human_column: str,
     scored_pairs: ScoredPairs,
@@ -138,7 +145,7 @@ def score_human_pairs(
     """Measure how often each metric orders two outputs of an item as their human scores do; None if there are
     no such pairs.
     """
-    rows = find_human_pairs(dataset, human_column)
+    rows = find_pairs_with_different_human_scores(dataset, human_column)
     if not len(rows):
         return None
     clusters = scored_pairs.clusters
@@ -163,17 +170,18 @@ def score_human_pairs(
         PairContexts(context.name, context.values, context.codes[rows.better], context.codes[rows.worse])
         for context in contexts
     ]
-    score_arrays = _build_score_arrays(dataset, human_column, clusters, scored_pairs.output_scores)
+    score_arrays = _arrange_scores_by_system_and_item(
+        dataset, human_column, clusters, scored_pairs.output_scores
+    )
     return HumanPairs(human_column, pair_outcomes, pair_contexts, score_arrays)
 
 
-def _build_score_arrays(
+def _arrange_scores_by_system_and_item(
     dataset: Dataset, human_column: str, clusters: Clusters, output_scores: FloatArray
 ) -> list[ScoreArrays]:
-    """Arrange human and metric scores of each test set by system and item, with those items that have human
-    scores for all rated systems.
+    """Arrange human and metric scores of each test set by system and item.
 
-    They have the items for which every system with human scores in the test set has one.
+    The systems are those with human scores, and the items those for which all of these systems have one.
     """
     system_codes = dataset.outputs["system"].rank("dense").to_numpy()
     human_scores = dataset.outputs[human_column]

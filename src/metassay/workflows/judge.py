@@ -29,7 +29,7 @@ from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_price_of_answers
 from metassay.workflows.options import JudgeOptions
-from metassay.workflows.perturb import store_llm_answers_in_run
+from metassay.workflows.perturb import cache_llm_answers_in_run_folder
 from metassay.workflows.run_files import VERDICTS, write_result
 from metassay.workflows.verdict_files import hash_verdict_rows, read_verdicts
 
@@ -212,7 +212,7 @@ def _ask_model_for_verdicts(
     """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
     asked, and notes.
     """
-    asker = Asker.from_settings(store_llm_answers_in_run(llm, run) or llm)
+    asker = Asker.from_settings(cache_llm_answers_in_run_folder(llm, run) or llm)
     judged_rows, connected_judge = ask_judge(
         judged_rows, model_judge, asker, repeats=options.repeats, language=options.language
     )

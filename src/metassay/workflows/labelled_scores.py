@@ -24,7 +24,7 @@ from metassay.options import split_comma_separated_names
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.options import AnnotateOptions, EstimateOptions
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_scores
+from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_human_and_metric_scores
 
 # The largest share of chosen items that may be without a rating.
 LARGEST_UNRATED_SHARE = 0.2
@@ -61,7 +61,7 @@ def read_labelled_scores(
     cube = _choose_labelled_dataset(read.cubes, human, needs_labels=needs_column)
     notes = [*read.notes, *cube.notes]
     if labels_file is not None:
-        cube = _add_labels_to_score_cube(cube, human, labels_file, str(options.labels))
+        cube = _add_annotated_human_scores(cube, human, labels_file, str(options.labels))
         notes += _check_unrated_items(labels_file, str(options.labels))
         if needs_labels and human not in cube.human_scores:
             raise build_no_labels_error(human)
@@ -73,7 +73,7 @@ def read_labelled_scores(
         # If lower is known to be better, a count of errors is no surprise.
         if human not in cube.lower_is_better:
             notes += warn_of_scores_that_may_count_errors(human, cube.human_scores[human])
-    probabilities = _read_selection_probabilities(cube)
+    probabilities = _get_item_sampling_probabilities(cube)
     metric_names = [
         name for name in cube.check_metric_names(read.metrics or None) if not _is_probability_column(name)
     ]
@@ -126,16 +126,16 @@ def _read_human_and_metric_scores(
 ) -> SelectedScores:
     """Read human and metric scores. The column of human scores may be missing if the labels are in a file."""
     try:
-        return read_scores(data, options, needs_human_scores=False)
+        return read_human_and_metric_scores(data, options, needs_human_scores=False)
     except UnknownName:
         if needs_column or options.human is None:
             raise
         # The name may be that of the scores in the annotation file, which the data does not have.
-        return read_scores(data, replace(options, human=None), needs_human_scores=False)
+        return read_human_and_metric_scores(data, replace(options, human=None), needs_human_scores=False)
 
 
-def _add_labels_to_score_cube(
-    score_cube: ScoreCube, human_score: str, annotation_file: AnnotationFile, path: str
+def _add_annotated_human_scores(
+    score_cube: ScoreCube, human_score_name: str, annotations: AnnotationFile, annotation_path: str
 ) -> ScoreCube:
     """Add the labels in a file of ratings to the scores of a data set, with the probabilities of choosing
     their items.
@@ -143,13 +143,13 @@ def _add_labels_to_score_cube(
     system_positions = {name: row for row, name in enumerate(score_cube.systems)}
     item_positions = {name: column for column, name in enumerate(score_cube.qualified_items)}
     no_scores = np.full((len(score_cube.systems), len(score_cube.items)), np.nan)
-    labels = score_cube.human_scores.get(human_score, no_scores).copy()
+    labels = score_cube.human_scores.get(human_score_name, no_scores).copy()
     probabilities = no_scores.copy()
-    for number, row in enumerate(annotation_file.rows, start=1):
+    for number, row in enumerate(annotations.rows, start=1):
         if row.item not in item_positions or row.system not in system_positions:
             raise InputError(
                 f"the data has no output of item {row.item} by system {row.system}.",
-                location=InputLocation(file=path, row=number),
+                location=InputLocation(file=annotation_path, row=number),
                 remedy="Name the data that the file was made for.",
             )
         position = (system_positions[row.system], item_positions[row.item])
@@ -158,7 +158,7 @@ def _add_labels_to_score_cube(
             labels[position] = row.score
     human_scores = dict(score_cube.human_scores)
     if not np.isnan(labels).all():
-        human_scores[human_score] = labels
+        human_scores[human_score_name] = labels
     metric_scores = {
         name: scores for name, scores in score_cube.metric_scores.items() if not _is_probability_column(name)
     }
@@ -263,7 +263,7 @@ def _is_probability_column(column_name: str) -> bool:
     return column_name.lower() == PROBABILITY
 
 
-def _read_selection_probabilities(score_cube: ScoreCube) -> FloatArray | None:
+def _get_item_sampling_probabilities(score_cube: ScoreCube) -> FloatArray | None:
     """Read the probability with which each item was chosen to be labelled. Items without one get NaN.
 
     None if the data has no such column.

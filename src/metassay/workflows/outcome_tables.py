@@ -33,7 +33,7 @@ class ShardPosition:
     perturbations: Sequence[str]
 
 
-def build_outcome_table(scored_pairs: ScoredPairs) -> pl.DataFrame:
+def mark_correctly_ordered_pairs(scored_pairs: ScoredPairs) -> pl.DataFrame:
     """Build a table that says for each pair and metric whether the metric ordered the pair correctly: 1
     right, 0 tie, −1 wrong, null undefined.
     """
@@ -77,12 +77,12 @@ def build_pair_search_table(
     for m, metric in enumerate(scored_pairs.outcomes.metrics):
         # Scores in memory are oriented to higher is better. Readers know them as the metric prints them.
         sign = -1.0 if metric in lower_is_better else 1.0
-        columns += _build_outcome_and_score_columns(scored_pairs, m, metric, sign)
+        columns += _build_score_columns_of_metric(scored_pairs, m, metric, sign)
     return pl.DataFrame(columns)
 
 
-def _build_outcome_and_score_columns(
-    scored_pairs: ScoredPairs, metric_index: int, metric: str, sign: float
+def _build_score_columns_of_metric(
+    scored_pairs: ScoredPairs, metric_index: int, metric_name: str, score_sign: float
 ) -> list[pl.Series]:
     """Build four columns for one metric: whether it ordered each pair correctly, its scores of both outputs,
     and their difference.
@@ -92,13 +92,13 @@ def _build_outcome_and_score_columns(
     better = scored_pairs.better[metric_index, scored_pairs.is_sampled]
     worse = scored_pairs.worse[metric_index, scored_pairs.is_sampled]
     outcomes = pl.Series(
-        f"outcome/{metric}",
+        f"outcome/{metric_name}",
         scored_pairs.outcomes.outcomes[metric_index, scored_pairs.is_sampled].astype(np.int8),
     )
-    numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
+    numbers = {"score": score_sign * better, "worse_score": score_sign * worse, "margin": better - worse}
     columns = [outcomes.set(outcomes == MISSING, None)]
     for kind, values in numbers.items():
-        columns.append(pl.Series(f"{kind}/{metric}", values).fill_nan(None))
+        columns.append(pl.Series(f"{kind}/{metric_name}", values).fill_nan(None))
     return columns
 
 

@@ -98,7 +98,7 @@ def _compute_statistics_and_scores(
     return OutputScores(segment_scores, statistics)
 
 
-def build_score_cubes(
+def arrange_scores_by_system_and_item(
     dataset: Dataset, output_scores: OutputScores, cluster_column: str | None = None
 ) -> list[ScoreCube]:
     """Arrange the scores of outputs by metric, system and item, in one array per metric and test set.

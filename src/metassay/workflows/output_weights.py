@@ -17,8 +17,8 @@ DENSITY = "density"
 UNIFORM = "uniform"
 
 
-def compute_output_weights(
-    dataset: Dataset, requested_weights: str | None, contexts: Sequence[Context]
+def compute_weight_of_each_output(
+    dataset: Dataset, weight_option: str | None, contexts: Sequence[Context]
 ) -> FloatArray | None:
     """Return a weight for each output, from a column or by how typical the output is; None if all outputs
     count the same.
@@ -26,27 +26,29 @@ def compute_output_weights(
     `density` weighs an output by the density of its (first) context, estimated from the lengths of output,
     reference and source, so that odd outputs count less.
     """
-    if requested_weights is None or requested_weights == UNIFORM:
+    if weight_option is None or weight_option == UNIFORM:
         return None
-    if requested_weights == DENSITY:
-        return weight_outputs_by_density_in_context(_compute_log_lengths(dataset), contexts[0].codes)
-    if requested_weights not in dataset.outputs.columns:
-        raise UnknownName("column of weights", requested_weights, (DENSITY, UNIFORM, *dataset.metadata))
-    weights = dataset.outputs[requested_weights].cast(pl.Float64, strict=False)
+    if weight_option == DENSITY:
+        return weight_outputs_by_density_in_context(
+            _compute_logarithms_of_text_lengths(dataset), contexts[0].codes
+        )
+    if weight_option not in dataset.outputs.columns:
+        raise UnknownName("column of weights", weight_option, (DENSITY, UNIFORM, *dataset.metadata))
+    weights = dataset.outputs[weight_option].cast(pl.Float64, strict=False)
     is_finite = weights.is_finite().fill_null(value=False)
     is_positive = (weights > 0).fill_null(value=False)
     is_invalid = ~(is_finite & is_positive)
     if is_invalid.any():
         first = dataset.outputs.row(int(is_invalid.arg_max() or 0), named=True)
         raise InputError(
-            f"the weight of item {first['item']}, system {first['system']} is {first[requested_weights]}; "
+            f"the weight of item {first['item']}, system {first['system']} is {first[weight_option]}; "
             "weights are positive numbers.",
-            location=InputLocation(column=requested_weights),
+            location=InputLocation(column=weight_option),
         )
     return weights.to_numpy()
 
 
-def _compute_log_lengths(dataset: Dataset) -> FloatArray:
+def _compute_logarithms_of_text_lengths(dataset: Dataset) -> FloatArray:
     """Return the logarithmic lengths of each output, its reference and its source, in words."""
     outputs = dataset.outputs
     lengths = [count_words(outputs["output"])]

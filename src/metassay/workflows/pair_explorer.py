@@ -60,46 +60,48 @@ class PairExplorer:
         self._rows_with_text: tuple[tuple[str, int], Rows] | None = None
         self._other_run: OtherRun | None = None
 
-    def read_page_of_pairs(self, pair_query: PairQuery, other_table: PairTable | None = None) -> PairPage:
+    def read_search_result_page(
+        self, search_query: PairQuery, compared_table: PairTable | None = None
+    ) -> PairPage:
         """Return the pairs on one page of the pairs that match a query, and how often each metric is right,
         wrong or tied on all of them.
 
-        `other_table` has the pairs of the run that the query compares with.
+        `compared_table` has the pairs of the run that the query compares with.
         """
-        if pair_query.text:
+        if search_query.text:
             # The number comes from an address and may be too high: the page shows which part was searched.
-            pair_query = replace(
-                pair_query, part=self._find_range_of_searched_rows(pair_query)[0] // SEARCH_PART + 1
+            search_query = replace(
+                search_query, part=self._compute_row_range_for_text_search(search_query)[0] // SEARCH_PART + 1
             )
         else:
-            pair_query = replace(pair_query, part=1)
-        _check_query_names(pair_query, self.table, other_table or self.table)
+            search_query = replace(search_query, part=1)
+        _reject_unknown_names_in_query(search_query, self.table, compared_table or self.table)
         with report_unreadable_file(self.table.file):
-            other_run = None if other_table is None else self._match_pairs_of_other_run(other_table)
-            shown_metrics = self.choose_shown_metrics(pair_query)
-            matching = self._find_matching_pairs(pair_query, other_run)
+            other_run = None if compared_table is None else self._match_pairs_of_other_run(compared_table)
+            shown_metrics = self.choose_shown_metrics(search_query)
+            matching = self._find_matching_pairs(search_query, other_run)
             self._count_right_and_wrong_pairs(matching, shown_metrics)
-            order = self._sort_pairs_by_score_difference(pair_query, matching, other_run)
-            joint_outcomes = self._count_outcome_combinations(pair_query, other_run)
+            order = self._sort_pairs_by_better_minus_worse_score(search_query, matching, other_run)
+            joint_outcomes = self._cross_tabulate_outcomes_of_two_metrics(search_query, other_run)
         listed = matching.count if order is None else len(order)
         # Negated floor division rounds up.
         last_page = max(1, -(-listed // PAIRS_PER_PAGE))
-        page = min(pair_query.page, last_page)
+        page = min(search_query.page, last_page)
         first = (page - 1) * PAIRS_PER_PAGE
         last = min(first + PAIRS_PER_PAGE, listed)
         listed_rows = matching.rows if order is None else order
         # Without filters, all rows match, and no array of them is made.
         rows = list(range(first, last)) if listed_rows is None else listed_rows[first:last].tolist()
-        pairs = self.table.read_pairs(rows, shown_metrics)
+        pairs = self.table.read_output_pairs_at_rows(rows, shown_metrics)
         pairs_in_other_run = []
         common_pairs = None
         if other_run is not None:
             other_rows = [int(other_run.rows[row]) for row in rows]
-            other_metrics = [pair_query.other_metric] if pair_query.other_metric else []
-            pairs_in_other_run = other_run.table.read_pairs(other_rows, other_metrics)
+            other_metrics = [search_query.other_metric] if search_query.other_metric else []
+            pairs_in_other_run = other_run.table.read_output_pairs_at_rows(other_rows, other_metrics)
             common_pairs = int((other_run.rows >= 0).sum())
         return PairPage(
-            query=replace(pair_query, page=page),
+            query=replace(search_query, page=page),
             matching=matching,
             listed=listed,
             pairs=[pair for pair in pairs if pair is not None],
@@ -108,19 +110,21 @@ class PairExplorer:
             common_pairs=common_pairs,
         )
 
-    def choose_shown_metrics(self, pair_query: PairQuery) -> list[str]:
+    def choose_shown_metrics(self, search_query: PairQuery) -> list[str]:
         """Return the metrics that the page shows: those that the query names.
 
         Without a list: the metrics that it filters by, and the first ones of the run.
         """
-        if pair_query.shown:
-            return list(pair_query.shown)
-        named = [name for name in (pair_query.metric, pair_query.other_metric) if name in self.table.metrics]
-        metrics = list(dict.fromkeys([*named, *self.table.assayed_metrics]))
+        if search_query.shown:
+            return list(search_query.shown)
+        named = [
+            name for name in (search_query.metric, search_query.other_metric) if name in self.table.metrics
+        ]
+        metrics = list(dict.fromkeys([*named, *self.table.compared_metrics]))
         return metrics[: max(SHOWN_METRICS, len(named))]
 
     @property
-    def search_part_count(self) -> int:
+    def part_count_for_text_search(self) -> int:
         """The number of parts into which a large run is divided for searching texts. One query searches one
         part.
         """
@@ -133,18 +137,18 @@ class PairExplorer:
             self._other_run = OtherRun(pair_table, self.table.find_rows_in_other_run(pair_table))
         return self._other_run
 
-    def _find_matching_pairs(self, pair_query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
+    def _find_matching_pairs(self, search_query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
         """Find the pairs that pass all filters of a query."""
-        key = (pair_query.filters_without_page, _get_path_of_other_run(other_run))
+        key = (search_query.filters_without_page, _get_path_of_other_run(other_run))
         if key in self._matching:
             self._matching.move_to_end(key)
             return self._matching[key]
         mask = self._build_filter_mask(
-            pair_query, filter_by_outcome=True, filter_by_other_outcome=other_run is None
+            search_query, filter_by_outcome=True, filter_by_other_outcome=other_run is None
         )
         rows: Rows | None = None
-        if pair_query.text:
-            rows = self._find_rows_with_text(pair_query)
+        if search_query.text:
+            rows = self._find_rows_with_text(search_query)
             if mask is not None:
                 rows = rows[mask[rows]]
         elif mask is not None:
@@ -152,40 +156,42 @@ class PairExplorer:
         if other_run is not None:
             all_rows = np.arange(self.table.total, dtype=np.uint32)
             rows = _select_rows_shared_with_other_run(
-                all_rows if rows is None else rows, pair_query, other_run
+                all_rows if rows is None else rows, search_query, other_run
             )
         matching = MatchingPairs(
             count=self.table.total if rows is None else len(rows),
             rows=rows,
             outcome_counts={},
-            searched_rows=self._find_range_of_searched_rows(pair_query) if pair_query.text else None,
+            searched_rows=self._compute_row_range_for_text_search(search_query)
+            if search_query.text
+            else None,
         )
         self._matching[key] = matching
         # The latest answer stays, even if it alone exceeds the limit: its next pages need it.
         while (
             len(self._matching) > 1
-            and sum(map(_estimate_bytes_of_matching_pairs, self._matching.values())) > CACHED_ROWS
+            and sum(map(_estimate_memory_of_search_result, self._matching.values())) > CACHED_ROWS
         ):
             self._matching.popitem(last=False)
         return matching
 
-    def _find_range_of_searched_rows(self, pair_query: PairQuery) -> tuple[int, int]:
+    def _compute_row_range_for_text_search(self, search_query: PairQuery) -> tuple[int, int]:
         """Return the first and the last row number of that part of the run in which the query searches a
         text.
         """
         first_of_last_part = (self.table.total - 1) // SEARCH_PART * SEARCH_PART
-        first = min((pair_query.part - 1) * SEARCH_PART, first_of_last_part)
+        first = min((search_query.part - 1) * SEARCH_PART, first_of_last_part)
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
-    def _find_rows_with_text(self, pair_query: PairQuery) -> Rows:
+    def _find_rows_with_text(self, search_query: PairQuery) -> Rows:
         """Find the rows of the pairs of which an output contains the searched text, within the searched part
         of the run.
         """
-        first, last = self._find_range_of_searched_rows(pair_query)
-        key = (pair_query.text, first)
+        first, last = self._compute_row_range_for_text_search(search_query)
+        key = (search_query.text, first)
         if self._rows_with_text is None or self._rows_with_text[0] != key:
             contains_text = pl.any_horizontal(
-                _build_text_search_expression(self.table, column, pair_query.text)
+                _build_text_search_expression(self.table, column, search_query.text)
                 for column in ("output", "worse")
             )
             part = self.table.texts.slice(first, last - first + 1).filter(contains_text)
@@ -194,7 +200,7 @@ class PairExplorer:
         return self._rows_with_text[1]
 
     def _build_filter_mask(
-        self, pair_query: PairQuery, *, filter_by_outcome: bool, filter_by_other_outcome: bool
+        self, search_query: PairQuery, *, filter_by_outcome: bool, filter_by_other_outcome: bool
     ) -> NDArray[np.bool_] | None:
         """Return which pairs pass the filters of a query, except for the searched text; None if the query has
         no filters.
@@ -203,20 +209,21 @@ class PairExplorer:
         `filter_by_other_outcome`.
         """
         filters = {
-            "system": pair_query.system,
-            "perturbation": pair_query.perturbation,
-            f"context/{pair_query.column}": pair_query.context if pair_query.column else "",
-            "item": pair_query.item,
+            "system": search_query.system,
+            "perturbation": search_query.perturbation,
+            f"context/{search_query.column}": search_query.context if search_query.column else "",
+            "item": search_query.item,
         }
         masks = [self.table.find_pairs_with_value(column, name) for column, name in filters.items() if name]
-        if filter_by_outcome and pair_query.metric and pair_query.outcome:
+        if filter_by_outcome and search_query.metric and search_query.outcome:
             masks.append(
-                self.table.read_pair_outcomes(pair_query.metric) == OUTCOME_CODES[pair_query.outcome]
+                self.table.read_correctness_of_each_pair(search_query.metric)
+                == OUTCOME_CODES[search_query.outcome]
             )
-        if filter_by_other_outcome and pair_query.other_metric and pair_query.other_outcome:
+        if filter_by_other_outcome and search_query.other_metric and search_query.other_outcome:
             masks.append(
-                self.table.read_pair_outcomes(pair_query.other_metric)
-                == OUTCOME_CODES[pair_query.other_outcome]
+                self.table.read_correctness_of_each_pair(search_query.other_metric)
+                == OUTCOME_CODES[search_query.other_outcome]
             )
         if not masks:
             return None
@@ -233,27 +240,27 @@ class PairExplorer:
         for metric in metrics:
             if metric in matching_pairs.outcome_counts:
                 continue
-            outcomes = self.table.read_pair_outcomes(metric)
+            outcomes = self.table.read_correctness_of_each_pair(metric)
             if matching_pairs.rows is not None:
                 outcomes = outcomes[matching_pairs.rows]
             matching_pairs.outcome_counts[metric] = {
                 name: int(np.count_nonzero(outcomes == code)) for name, code in OUTCOME_CODES.items()
             }
 
-    def _sort_pairs_by_score_difference(
-        self, pair_query: PairQuery, matching_pairs: MatchingPairs, other_run: OtherRun | None
+    def _sort_pairs_by_better_minus_worse_score(
+        self, search_query: PairQuery, matching_pairs: MatchingPairs, other_run: OtherRun | None
     ) -> Rows | None:
         """Sort the matching pairs by the difference of their scores, as the query asks. Returns the first
         rows, or None if it asks for no order.
         """
-        if not pair_query.order or not pair_query.metric:
+        if not search_query.order or not search_query.metric:
             return None
-        key = (pair_query.filters_without_page, pair_query.order, _get_path_of_other_run(other_run))
+        key = (search_query.filters_without_page, search_query.order, _get_path_of_other_run(other_run))
         if key not in self._orders:
-            sign = 1 if pair_query.order == "worst" else -1
+            sign = 1 if search_query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
             best_margins = np.empty(0)
-            for number, margins in enumerate(self.table.read_score_differences(pair_query.metric)):
+            for number, margins in enumerate(self.table.read_better_minus_worse_scores(search_query.metric)):
                 start = number * ROWS_PER_READ
                 stop = start + len(margins)
                 rows = np.arange(start, stop, dtype=np.uint32)
@@ -268,28 +275,30 @@ class PairExplorer:
             _add_to_bounded_cache(self._orders, key, best_rows)
         return self._orders[key]
 
-    def _count_outcome_combinations(
-        self, pair_query: PairQuery, other_run: OtherRun | None
+    def _cross_tabulate_outcomes_of_two_metrics(
+        self, search_query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
         """Count on how many pairs two metrics are both right, or one is right and the other wrong, and
         so on.
         """
-        if not pair_query.metric or not pair_query.other_metric:
+        if not search_query.metric or not search_query.other_metric:
             return {}
         # The table of two metrics counts all outcomes, so that both outcomes are no filter here.
         key = (
-            replace(pair_query.filters_without_page, outcome="", other_outcome=""),
+            replace(search_query.filters_without_page, outcome="", other_outcome=""),
             _get_path_of_other_run(other_run),
         )
         if key not in self._joint_outcomes:
-            mask = self._build_filter_mask(pair_query, filter_by_outcome=False, filter_by_other_outcome=False)
-            if pair_query.text:
+            mask = self._build_filter_mask(
+                search_query, filter_by_outcome=False, filter_by_other_outcome=False
+            )
+            if search_query.text:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
-                has_text[self._find_rows_with_text(pair_query)] = True
+                has_text[self._find_rows_with_text(search_query)] = True
                 mask = has_text if mask is None else mask & has_text
-            outcomes = self.table.read_pair_outcomes(pair_query.metric)
+            outcomes = self.table.read_correctness_of_each_pair(search_query.metric)
             other_table = self.table if other_run is None else other_run.table
-            other_outcomes = other_table.read_pair_outcomes(pair_query.other_metric)
+            other_outcomes = other_table.read_correctness_of_each_pair(search_query.other_metric)
             other_rows = None if other_run is None else other_run.rows
             counts = count_joint_occurrences(
                 outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows
@@ -315,16 +324,18 @@ def _add_to_bounded_cache(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: Va
         cache.popitem(last=False)
 
 
-def _check_query_names(pair_query: PairQuery, pair_table: PairTable, other_table: PairTable) -> None:
+def _reject_unknown_names_in_query(
+    search_query: PairQuery, pair_table: PairTable, other_table: PairTable
+) -> None:
     """Raise `UnknownName` if a query names a metric, a column, an outcome or an order that does not exist."""
     names: list[tuple[str, str, Sequence[str]]] = [
-        ("metric", pair_query.metric, pair_table.metrics),
-        ("metric", pair_query.other_metric, other_table.metrics),
-        ("context column", pair_query.column, pair_table.context_columns),
-        ("outcome", pair_query.outcome, OUTCOMES),
-        ("outcome", pair_query.other_outcome, OUTCOMES),
-        ("order", pair_query.order, ORDERS),
-        *(("metric", name, pair_table.metrics) for name in pair_query.shown),
+        ("metric", search_query.metric, pair_table.metrics),
+        ("metric", search_query.other_metric, other_table.metrics),
+        ("context column", search_query.column, pair_table.context_columns),
+        ("outcome", search_query.outcome, OUTCOMES),
+        ("outcome", search_query.other_outcome, OUTCOMES),
+        ("order", search_query.order, ORDERS),
+        *(("metric", name, pair_table.metrics) for name in search_query.shown),
     ]
     for kind, name, known in names:
         if name and name not in known:
@@ -342,18 +353,20 @@ def _build_text_search_expression(pair_table: PairTable, column: str, searched_t
     return texts.str.contains(f"(?i){re.escape(searched_text)}").fill_null(value=False)
 
 
-def _select_rows_shared_with_other_run(rows: Rows, pair_query: PairQuery, other_run: OtherRun) -> Rows:
+def _select_rows_shared_with_other_run(rows: Rows, search_query: PairQuery, other_run: OtherRun) -> Rows:
     """Select the rows of those pairs that another run has too, with the outcome there that the query asks
     for.
     """
     common_rows = rows[other_run.rows[rows] >= 0]
-    if not pair_query.other_metric or not pair_query.other_outcome:
+    if not search_query.other_metric or not search_query.other_outcome:
         return common_rows
-    outcomes = other_run.table.read_pair_outcomes(pair_query.other_metric)[other_run.rows[common_rows]]
-    selected: Rows = common_rows[outcomes == OUTCOME_CODES[pair_query.other_outcome]]
+    outcomes = other_run.table.read_correctness_of_each_pair(search_query.other_metric)[
+        other_run.rows[common_rows]
+    ]
+    selected: Rows = common_rows[outcomes == OUTCOME_CODES[search_query.other_outcome]]
     return selected
 
 
-def _estimate_bytes_of_matching_pairs(matching_pairs: MatchingPairs) -> int:
+def _estimate_memory_of_search_result(matching_pairs: MatchingPairs) -> int:
     """Estimate how many bytes of memory the pairs that match a query take."""
     return 4096 if matching_pairs.rows is None else 4096 + matching_pairs.rows.nbytes

@@ -55,23 +55,29 @@ class ScoredPairs:
     batch_count: int = 0
     spilled: SpilledPairs | None = None
 
-    def get_contexts_of_sampled_pairs(self, context: Context) -> PairContexts:
-        """Return the context of each sampled pair: that of its better output and, in pairs of two systems,
-        also that of the worse.
+    def assign_sampled_pairs_to_contexts(self, context_column: Context) -> PairContexts:
+        """Return the context of each sampled pair in one column: that of its better output and, in pairs of
+        two systems, also that of the worse.
         """
         rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
         if self.pairs.worse_rows is not None:
-            worse_codes = context.codes[self.pairs.worse_rows[self.is_sampled]]
-        return PairContexts(context.name, context.values, context.codes[rows], worse_codes)
+            worse_codes = context_column.codes[self.pairs.worse_rows[self.is_sampled]]
+        return PairContexts(
+            context_column.name, context_column.values, context_column.codes[rows], worse_codes
+        )
 
 
 @dataclass(frozen=True)
 class PairScores:
-    """The scores of both outputs of every pair by every metric, and how many seconds each metric took."""
+    """The scores of both outputs of every pair by every metric, and how many seconds each metric took.
+
+    `output_scores` [metrics, outputs] is NaN where an output was not scored, and empty for rankings.
+    """
 
     better: FloatArray
     worse: FloatArray
+    output_scores: FloatArray
     seconds: dict[str, float]
     batch_count: int = 0
     verdicts: Sequence[pl.DataFrame] = ()
@@ -87,24 +93,22 @@ def score_pairs(
     clusters: Clusters,
     weights: FloatArray | None = None,
     first_batch: int = 0,
-    further_rows: LongArray | None = None,
+    additional_rows: LongArray | None = None,
 ) -> ScoredPairs:
     """Score both outputs of every pair with every metric, and determine whether each metric ordered the pair
     correctly.
 
     Language models are only asked about the pairs in `sample`, because each question costs.
-    `further_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
+    `additional_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
     `first_batch`.
     """
     rows = find_rows_of_better_outputs(dataset, pairs)
     is_sampled = _mark_sampled_pairs(pairs, sample)
-    output_count = 0 if dataset.task_definition.is_ranking else len(dataset)
-    output_scores = np.full((len(metrics), output_count), np.nan)
     if isinstance(pairs, RankedPairs):
         scores = _score_rankings(dataset, pairs, metrics, execution.workers)
     else:
-        scores = _score_text_pairs(
-            dataset, pairs, is_sampled, metrics, execution, first_batch, further_rows, output_scores
+        scores = _score_better_and_worse_texts(
+            dataset, pairs, is_sampled, metrics, execution, first_batch, additional_rows
         )
     perturbations = pairs.frame["perturbation"]
     names = tuple(sorted(perturbations.unique()))
@@ -134,7 +138,7 @@ def score_pairs(
         notes=clusters.notes,
         verdicts=pl.concat(scores.verdicts) if scores.verdicts else None,
         metric_notes=tuple(note for metric in metrics for note in metric.list_notes_on_scores()),
-        output_scores=output_scores,
+        output_scores=scores.output_scores,
         batch_count=scores.batch_count,
     )
 
@@ -149,24 +153,23 @@ def _mark_sampled_pairs(pairs: Pairs, sample: Pairs) -> BoolArray:
     return marked["is_sampled"].fill_null(value=False).to_numpy()
 
 
-def _score_text_pairs(
+def _score_better_and_worse_texts(
     dataset: Dataset,
     pairs: Pairs,
     is_sampled: BoolArray,
     metrics: Sequence[Metric],
     execution: ExecutionOptions,
     first_batch: int,
-    further_rows: LongArray | None,
-    output_scores: FloatArray,
+    additional_rows: LongArray | None,
 ) -> PairScores:
-    """Score pairs of texts with every metric. Language models score only the pairs in the sample; their other
-    scores are NaN.
+    """Score both texts of every pair with every metric. Language models score only the pairs in the sample;
+    their other scores are NaN.
 
-    Writes the scores of single outputs into `output_scores`. A judge that compares two outputs gives the
-    better one its verdict as score, and the other 1 - verdict.
+    A judge that compares two outputs gives the better one its verdict as score, and the other 1 - verdict.
     """
     better = np.full((len(metrics), pairs.frame.height), np.nan)
     worse = np.full((len(metrics), pairs.frame.height), np.nan)
+    output_scores = np.full((len(metrics), len(dataset)), np.nan)
     sample = pairs.filter_pairs(is_sampled)
     programs = [m for m, metric in enumerate(metrics) if not isinstance(metric, Judge)]
     judges = []
@@ -176,7 +179,7 @@ def _score_text_pairs(
     # Programs score all pairs, also those outside the sample, because that costs little. Judges are paid by
     # request.
     steps = [
-        (programs, pairs, np.arange(pairs.frame.height), further_rows),
+        (programs, pairs, np.arange(pairs.frame.height), additional_rows),
         (judges, sample, np.flatnonzero(is_sampled), None),
     ]
     seconds: dict[str, float] = {}
@@ -212,7 +215,7 @@ def _score_text_pairs(
             # A verdict is 1 for the better output, 0 for the worse and 0.5 for a tie, as in pairwise judging.
             preferences = (np.sign(better[m, is_sampled] - worse[m, is_sampled]) + 1) / 2
             verdicts.append(build_verdict_table(metric, sample.frame, preferences[None]))
-    return PairScores(better, worse, seconds, batch_count, verdicts)
+    return PairScores(better, worse, output_scores, seconds, batch_count, verdicts)
 
 
 @dataclass(frozen=True)
@@ -235,14 +238,14 @@ def _score_both_outputs_of_pairs(
     metrics: Sequence[Metric],
     execution: ExecutionOptions,
     first_batch: int,
-    further_rows: LongArray | None,
+    additional_rows: LongArray | None,
 ) -> _SingleOutputScores:
     """Score both outputs of all pairs with those metrics that score one output at a time."""
     rows = find_rows_of_better_outputs(dataset, pairs)
-    output_rows = _join_row_numbers(rows, further_rows)
+    output_rows = _merge_distinct_row_numbers(rows, additional_rows)
     scored = score_rows(
         metrics,
-        _list_outputs_to_score(dataset, pairs, rows, further_rows),
+        _list_better_then_worse_outputs(dataset, pairs, rows, additional_rows),
         workers=execution.workers,
         store=execution.score_store,
         first_batch=first_batch,
@@ -269,7 +272,7 @@ def score_selected_pair_batches(
     execution: ExecutionOptions,
     *,
     first_batch: int = 0,
-    further_rows: LongArray | None = None,
+    additional_rows: LongArray | None = None,
 ) -> SelectedBatches:
     """Score and store the selected batches of a run that several processes share. Metrics that ask a language
     model are left out.
@@ -279,7 +282,7 @@ def score_selected_pair_batches(
     rows = find_rows_of_better_outputs(dataset, pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        _list_outputs_to_score(dataset, pairs, rows, further_rows),
+        _list_better_then_worse_outputs(dataset, pairs, rows, additional_rows),
         batch_numbers,
         store=execution.score_store,
         workers=execution.workers,
@@ -290,34 +293,38 @@ def score_selected_pair_batches(
 
 def list_texts_to_score(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     """List every text that metrics score for these pairs, with its reference and source."""
-    return _list_outputs_to_score(dataset, pairs, find_rows_of_better_outputs(dataset, pairs), None).frame
+    return _list_better_then_worse_outputs(
+        dataset, pairs, find_rows_of_better_outputs(dataset, pairs), None
+    ).frame
 
 
-def _list_outputs_to_score(
-    dataset: Dataset, pairs: Pairs, rows_with_pairs: LongArray, further_rows: LongArray | None
+def _list_better_then_worse_outputs(
+    dataset: Dataset, pairs: Pairs, rows_of_better_outputs: LongArray, additional_rows: LongArray | None
 ) -> OutputRows:
-    """List the outputs that metrics score: each output that has pairs or is in `further_rows` once, then the
-    worse output of each pair.
+    """List the outputs that metrics score: each output that has pairs or is in `additional_rows` once, then
+    the worse output of each pair.
     """
-    scored_rows = _join_row_numbers(rows_with_pairs, further_rows)
+    scored_rows = _merge_distinct_row_numbers(rows_of_better_outputs, additional_rows)
     base = build_table_of_outputs_to_score(dataset)
     outputs = base.frame[scored_rows]
-    texts = _insert_preprocessed_texts(
-        outputs["output"], pairs, np.searchsorted(scored_rows, rows_with_pairs)
+    texts = _replace_by_preprocessed_texts(
+        outputs["output"], pairs, np.searchsorted(scored_rows, rows_of_better_outputs)
     )
     outputs = outputs.with_columns(texts)
-    worse_outputs = base.frame[rows_with_pairs].with_columns(pairs.frame["worse"].alias("output"))
+    worse_outputs = base.frame[rows_of_better_outputs].with_columns(pairs.frame["worse"].alias("output"))
     # In human pairs the worse output is that of another system, and some metrics read the system.
     if "worse_system" in pairs.frame.columns:
         worse_outputs = worse_outputs.with_columns(pairs.frame["worse_system"].alias("system"))
     return OutputRows(pl.concat([outputs, worse_outputs]), base.qrels)
 
 
-def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
-    """Replace the outputs at `positions` by their preprocessed texts, from which their pairs were made."""
+def _replace_by_preprocessed_texts(
+    output_texts: pl.Series, pairs: Pairs, output_positions: LongArray
+) -> pl.Series:
+    """Replace outputs by their preprocessed texts, from which their pairs were made."""
     # All pairs of an output have the same preprocessed text, so that of the first pair is enough.
-    distinct_positions, first_pairs = np.unique(positions, return_index=True)
-    return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
+    distinct_positions, first_pairs = np.unique(output_positions, return_index=True)
+    return output_texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 
 
 def _score_rankings(
@@ -332,7 +339,8 @@ def _score_rankings(
     )
     better = np.array([metric.orient_scores(outputs.scores[metric.spec]) for metric in metrics])
     worse = np.array([metric.orient_scores(perturbed.scores[metric.spec]) for metric in metrics])
-    return PairScores(better[:, ranked_pairs.rows], worse, perturbed.seconds)
+    no_output_scores = np.empty((len(metrics), 0))
+    return PairScores(better[:, ranked_pairs.rows], worse, no_output_scores, perturbed.seconds)
 
 
 def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
@@ -344,8 +352,8 @@ def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _join_row_numbers(rows: LongArray, further_rows: LongArray | None) -> LongArray:
+def _merge_distinct_row_numbers(rows: LongArray, additional_rows: LongArray | None) -> LongArray:
     """Join row numbers into one sorted array without duplicates, so that an output with several pairs is
     scored once.
     """
-    return np.unique(rows) if further_rows is None else np.union1d(rows, further_rows)
+    return np.unique(rows) if additional_rows is None else np.union1d(rows, additional_rows)

@@ -126,17 +126,17 @@ class PairTable:
             location = InputLocation(file=str(self.file))
             raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
-    def _list_column_names_after_prefix(self, prefix: str) -> list[str]:
-        """Return the rest of each column name that begins with a prefix. After `outcome/` these are the
+    def _strip_prefix_from_matching_columns(self, prefix: str) -> list[str]:
+        """Return the names of the columns that begin with a prefix, without it. For `outcome/` these are the
         metrics.
         """
         return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
 
     @cached_property
-    def assayed_metrics(self) -> list[str]:
+    def compared_metrics(self) -> list[str]:
         """The metrics that the assay compares."""
         named = read_manifest(self.run.path).get("metrics")
-        with_outcomes = self._list_column_names_after_prefix("outcome/")
+        with_outcomes = self._strip_prefix_from_matching_columns("outcome/")
         if not isinstance(named, dict):
             return with_outcomes
         return [name for name in named if name in with_outcomes]
@@ -144,12 +144,14 @@ class PairTable:
     @cached_property
     def metrics(self) -> list[str]:
         """The metrics that the assay compares, followed by metrics that know nothing about quality."""
-        return list(dict.fromkeys([*self.assayed_metrics, *self._list_column_names_after_prefix("outcome/")]))
+        return list(
+            dict.fromkeys([*self.compared_metrics, *self._strip_prefix_from_matching_columns("outcome/")])
+        )
 
     @property
     def context_columns(self) -> list[str]:
         """The names of the columns of contexts, such as the domain."""
-        return self._list_column_names_after_prefix("context/")
+        return self._strip_prefix_from_matching_columns("context/")
 
     def list_distinct_values(self, column: str) -> list[str]:
         """List the distinct values in a column of names, such as the systems."""
@@ -174,7 +176,7 @@ class PairTable:
             rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == context_column)
             return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
-    def read_score_differences(self, metric: str) -> Iterator[NDArray[Any]]:
+    def read_better_minus_worse_scores(self, metric: str) -> Iterator[NDArray[Any]]:
         """Read by how much a metric scores the better output of each pair higher, in blocks of pairs.
         Undefined differences are NaN.
         """
@@ -182,7 +184,7 @@ class PairTable:
             rows = self.index.slice(first, ROWS_PER_READ).select(f"margin/{metric}")
             yield rows.collect().to_series().fill_null(float("nan")).to_numpy()
 
-    def read_pair_outcomes(self, metric: str) -> NDArray[np.int8]:
+    def read_correctness_of_each_pair(self, metric: str) -> NDArray[np.int8]:
         """Read whether a metric ordered each pair correctly, as the numbers in `OUTCOME_CODES`.
 
         Outcomes that were read recently stay in memory, four to a byte.
@@ -211,7 +213,9 @@ class PairTable:
         mask[rows.to_series().to_numpy()] = True
         return mask
 
-    def read_pairs(self, rows: Sequence[int], metrics: Sequence[str]) -> list[StoredPair | None]:
+    def read_output_pairs_at_rows(
+        self, row_numbers: Sequence[int], metrics: Sequence[str]
+    ) -> list[StoredPair | None]:
         """Read the pairs in these rows with their texts and their scores by some metrics. A row that does not
         exist becomes None.
         """
@@ -222,15 +226,17 @@ class PairTable:
             if name != "row" and (name in wanted or not name.startswith(_METRIC_PREFIXES))
         ]
         with report_unreadable_file(self.file):
-            index_rows = _read_rows_in_order(self.index, rows, columns)
-            text_rows = _read_rows_in_order(self.texts, rows, ("output", "worse"))
+            index_rows = _read_rows_in_order(self.index, row_numbers, columns)
+            text_rows = _read_rows_in_order(self.texts, row_numbers, ("output", "worse"))
         output_rows = (
-            [{} for _ in rows] if not self.has_outcomes else self._read_sources_and_references(index_rows)
+            [{} for _ in row_numbers]
+            if not self.has_outcomes
+            else self._read_sources_and_references(index_rows)
         )
         pairs: list[StoredPair | None] = []
         for index_row, text_row, output_row in zip(index_rows, text_rows, output_rows):
             if index_row and text_row:
-                pairs.append(_build_stored_pair(index_row, text_row, output_row, metrics))
+                pairs.append(_combine_rows_to_output_pair(index_row, text_row, output_row, metrics))
             else:
                 pairs.append(None)
         return pairs
@@ -297,37 +303,40 @@ def _read_pair_keys(pair_table: PairTable) -> pl.DataFrame:
     return keys.with_columns(pl.int_range(pl.len()).over(*PAIR_KEY, "worse_system").alias("occurrence"))
 
 
-def _build_stored_pair(
-    index_row: dict[str, Any], text_row: dict[str, Any], output_row: dict[str, Any], metrics: Sequence[str]
+def _combine_rows_to_output_pair(
+    pair_row: dict[str, Any],
+    text_row: dict[str, Any],
+    source_and_references: dict[str, Any],
+    metrics: Sequence[str],
 ) -> StoredPair:
     """Build a pair from its rows in the files of pairs, texts and outputs."""
     contexts: dict[str, str] = {}
     human_scores: dict[str, tuple[float, float | None]] = {}
-    for name, value in index_row.items():
+    for name, value in pair_row.items():
         if value is None:
             continue
         if name.startswith("context/"):
             contexts[name.removeprefix("context/")] = str(value)
         elif name.startswith("human/"):
             human = name.removeprefix("human/")
-            human_scores[human] = (value, index_row.get(f"human_worse/{human}"))
+            human_scores[human] = (value, pair_row.get(f"human_worse/{human}"))
     metric_scores = {}
     for metric in metrics:
         metric_scores[metric] = PairScores(
-            outcome=index_row.get(f"outcome/{metric}"),
-            output=index_row.get(f"score/{metric}"),
-            worse_output=index_row.get(f"worse_score/{metric}"),
+            outcome=pair_row.get(f"outcome/{metric}"),
+            output=pair_row.get(f"score/{metric}"),
+            worse_output=pair_row.get(f"worse_score/{metric}"),
         )
     return StoredPair(
-        row=index_row["row"],
-        item=index_row["item"],
-        system=index_row["system"],
-        perturbation=index_row["perturbation"],
+        row=pair_row["row"],
+        item=pair_row["item"],
+        system=pair_row["system"],
+        perturbation=pair_row["perturbation"],
         output=text_row["output"],
         worse_output=text_row["worse"],
-        worse_system=index_row.get("worse_system"),
-        source=output_row.get("source"),
-        references=tuple(output_row.get("references") or ()),
+        worse_system=pair_row.get("worse_system"),
+        source=source_and_references.get("source"),
+        references=tuple(source_and_references.get("references") or ()),
         contexts=contexts,
         human_scores=human_scores,
         metric_scores=metric_scores,

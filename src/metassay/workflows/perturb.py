@@ -64,14 +64,16 @@ def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | 
     return {"model": llm.model_name, "prompt": prompt}
 
 
-def store_llm_answers_in_run(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
+def cache_llm_answers_in_run_folder(
+    llm_settings: LlmSettings | None, run_folder: RunFolder | None
+) -> LlmSettings | None:
     """Let a language model store its answers in the run folder, so that a resumed run does not ask the same
     question again.
     """
-    if llm is None or llm.cache is not None or run is None:
-        return llm
-    upload_file_in_background(run.path / ANSWERS)
-    return replace(llm, cache=run.path / ANSWERS)
+    if llm_settings is None or llm_settings.cache is not None or run_folder is None:
+        return llm_settings
+    upload_file_in_background(run_folder.path / ANSWERS)
+    return replace(llm_settings, cache=run_folder.path / ANSWERS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +156,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         preprocess=options.preprocess,
         workers=choose_worker_count(options.workers),
         strict_resources=options.strict_resources,
-        llm=store_llm_answers_in_run(options.llm, run),
+        llm=cache_llm_answers_in_run_folder(options.llm, run),
         store=None
         if run is None
         else run.open_stored_texts(json.dumps(collect_code_and_package_versions(data.languages))),

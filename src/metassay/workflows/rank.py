@@ -33,7 +33,7 @@ from metassay.workflows.options import RankOptions
 from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analyses
 from metassay.workflows.rank_spans import read_marked_error_spans
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_scores
+from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_human_and_metric_scores
 from metassay.workflows.run_files import write_result
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
@@ -103,7 +103,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     meta_metrics, has_spans = _parse_meta_metrics(options)
     scores = _read_human_and_metric_scores(data, options, meta_metrics)
     span_ratings = read_marked_error_spans(data, options) if has_spans else []
-    datasets = _prepare_ranking_data(scores, options)
+    datasets = _build_ranking_data_for_each_dataset(scores, options)
     run = _create_or_resume_run_folder(scores, span_ratings, options)
     plan = _build_ranking_settings(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
@@ -173,13 +173,15 @@ def _read_human_and_metric_scores(
 ) -> SelectedScores:
     """Read human and metric scores. If the only meta-metric is `spans`, nothing is read."""
     if meta_metrics:
-        return read_scores(data, options)
+        return read_human_and_metric_scores(data, options)
     # Marked errors need no column of scores, so that the name is only shown.
     human = next(iter(split_comma_separated_names(options.human)), MARKED_ERRORS)
     return SelectedScores(cubes=(), human=human, metrics=())
 
 
-def _prepare_ranking_data(selected_scores: SelectedScores, options: RankOptions) -> list[RankingData]:
+def _build_ranking_data_for_each_dataset(
+    selected_scores: SelectedScores, options: RankOptions
+) -> list[RankingData]:
     """Prepare the human and metric scores of each data set for ranking the metrics."""
     datasets = []
     for cube in selected_scores.cubes:

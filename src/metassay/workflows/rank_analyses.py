@@ -55,7 +55,7 @@ class AnalysisInput:
     """Contexts with fewer items are left out."""
 
     @property
-    def meta_metrics_with_pa_and_spa(self) -> tuple[MetaMetric, ...]:
+    def requested_meta_metrics_plus_pa_and_spa(self) -> tuple[MetaMetric, ...]:
         """The requested meta-metrics, and pairwise accuracy (PA) and soft pairwise accuracy (SPA) if they are
         not among them.
         """
@@ -93,7 +93,7 @@ def _measure_ranking_stability(analysis_input: AnalysisInput) -> list[StabilityR
     for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         names = tuple(data.cube.metric_scores)
-        meta_metrics = analysis_input.meta_metrics_with_pa_and_spa
+        meta_metrics = analysis_input.requested_meta_metrics_plus_pa_and_spa
         rows += measure_stability_over_systems(dataset, meta_metrics, scores, trials=trials, seed=seed)
         for meta_metric in meta_metrics:
             rows += measure_stability_over_items(
@@ -110,7 +110,7 @@ def _count_distinguishable_metric_pairs(analysis_input: AnalysisInput) -> list[D
         settings = replace(analysis_input.settings, stream=hash_name_to_integer(data.cube.dataset))
         rows += [
             count_significant_metric_differences(data.cube.dataset, meta_metric, scores, settings)
-            for meta_metric in analysis_input.meta_metrics_with_pa_and_spa
+            for meta_metric in analysis_input.requested_meta_metrics_plus_pa_and_spa
         ]
     return rows
 
@@ -182,33 +182,33 @@ def _estimate_required_item_counts(analysis_input: AnalysisInput) -> list[Requir
         names = (analysis_input.human, *data.cube.metric_scores)
         for name, system_scores in zip(names, (scores.human, *scores.metrics)):
             required = count_items_needed_to_separate_systems(system_scores)
-            rows.append(_summarize_required_items(dataset, "systems", name, required, items))
+            rows.append(_summarize_required_item_counts(dataset, "systems", name, required, items))
         for meta_metric in analysis_input.meta_metrics:
             required_by_metrics = count_items_needed_to_separate_metrics(
                 meta_metric, scores, draws=settings.draws, seed=settings.seed
             )
             if required_by_metrics is not None:
                 rows.append(
-                    _summarize_required_items(
+                    _summarize_required_item_counts(
                         dataset, "metrics", str(meta_metric), required_by_metrics, items
                     )
                 )
     return rows
 
 
-def _summarize_required_items(
-    dataset: str, compared: str, compared_by: str, required_items: FloatArray, available_items: int
+def _summarize_required_item_counts(
+    dataset: str, compared_kind: str, comparing_score: str, required_counts: FloatArray, available_count: int
 ) -> RequiredItems:
     """Summarise how many items are needed to tell apart each pair of systems or metrics. The median is None
     if no number is enough.
     """
-    median = float(np.median(required_items)) if len(required_items) else np.inf
+    median = float(np.median(required_counts)) if len(required_counts) else np.inf
     return RequiredItems(
         dataset=dataset,
-        separates=compared,
-        by=compared_by,
+        separates=compared_kind,
+        by=comparing_score,
         median_items=median if np.isfinite(median) else None,
-        separable_now=float((required_items <= available_items).mean()) if len(required_items) else None,
+        separable_now=float((required_counts <= available_count).mean()) if len(required_counts) else None,
     )
 
 

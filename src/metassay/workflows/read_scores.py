@@ -55,7 +55,7 @@ WITHOUT_TEXTS_NOTE = (
 ComparisonOptions = RankOptions | DependOptions | EstimateOptions | AnnotateOptions
 
 
-def read_scores(
+def read_human_and_metric_scores(
     source: Source,
     options: ComparisonOptions,
     *,
@@ -76,7 +76,7 @@ def read_scores(
         split_comma_separated_names(options.human), directions, has_clusters=options.cluster is not None
     )
     metrics = split_metric_names(options.metrics or [])
-    cubes = _list_score_cubes_passed_as_source(source)
+    cubes = _list_score_cubes_in_source(source)
     if cubes:
         names = [str(metric) for metric in metrics]
         return select_score_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
@@ -196,7 +196,7 @@ def mark_metrics_that_ignore_output_text(score_cube: ScoreCube) -> tuple[ScoreCu
     return score_cube.add_notes(*notes), frozenset(properties) | sentinels
 
 
-def _list_score_cubes_passed_as_source(source: Source) -> list[ScoreCube]:
+def _list_score_cubes_in_source(source: Source) -> list[ScoreCube]:
     """Return the scores that the user passed as `ScoreCube` objects; empty if the source is something
     else.
     """

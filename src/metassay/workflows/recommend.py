@@ -65,7 +65,9 @@ def recommend(
     with folder.report_unreadable_results():
         recommendation = {column: result.recommendation[column] for column in columns}
         if criteria:
-            recommendation = {column: _recommend_by_criteria(result, column, criteria) for column in columns}
+            recommendation = {
+                column: _recommend_metrics_by_user_criteria(result, column, criteria) for column in columns
+            }
         robust_choice = {column: recommendation[column][GLOBAL].robust_choice for column in columns}
         metrics = {row.metric for row in result.overall}
         seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
@@ -95,11 +97,11 @@ def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteri
             raise InputError(f"criterion {name} names {unknown[0]}, which was not assayed.")
 
 
-def _recommend_by_criteria(
-    assay_result: AssayContent, column: str, criteria: Criteria
+def _recommend_metrics_by_user_criteria(
+    assay_result: AssayContent, context_column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
     """Recommend a metric for every context of a column by the user's criteria, with reasons."""
     recommendations = recommend_metric_for_each_context(
-        collect_accuracies_and_costs_from_result(assay_result, column, criteria)
+        collect_accuracies_and_costs_from_result(assay_result, context_column, criteria)
     )
-    return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)
+    return ReasonWriter(assay_result, context_column, criteria=criteria).add_reasons(recommendations)

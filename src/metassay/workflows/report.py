@@ -83,7 +83,7 @@ def report(
     folders = [download_run_if_remote(run) for run in runs]
     target = folders[0] / REPORT if out is None else convert_to_local_path(out)
     if out is not None:
-        _reject_replacing_other_file(target)
+        _refuse_to_overwrite_non_report(target)
     page = _build_joint_report_of_runs(folders) if len(runs) > 1 else _build_report_of_run(folders[0])
     files = render_paper_files(page, figures, tables)
     files[target.name] = render_page(page).encode()
@@ -99,7 +99,7 @@ def report(
     return target
 
 
-def _reject_replacing_other_file(report_file: Path) -> None:
+def _refuse_to_overwrite_non_report(report_file: Path) -> None:
     """Raise an error if the page would replace a file that is not a report page."""
     try:
         if not report_file.exists():
@@ -146,7 +146,7 @@ def _read_result(run_folder: RunFolder, result_type: type[ResultT]) -> ResultT:
 
 def _build_joint_report_of_runs(runs: Sequence[str | Path]) -> Page:
     """Build one report page for runs of different commands on the same data."""
-    folders = _load_runs_by_command(runs)
+    folders = _open_one_run_of_each_command(runs)
     _check_runs_have_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
     with first_folder.report_unreadable_results():
@@ -161,12 +161,12 @@ def _build_joint_report_of_runs(runs: Sequence[str | Path]) -> Page:
         return build_joined_page(assay, ranking, dependence, aggregation, curves)
 
 
-def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
+def _open_one_run_of_each_command(run_paths: Sequence[str | Path]) -> dict[str, RunFolder]:
     """Open runs and return them by the command that wrote them. Two runs of the same command raise an
     error.
     """
     folders: dict[str, RunFolder] = {}
-    for run in runs:
+    for run in run_paths:
         folder = RunFolder.open_for_reading(run)
         command = get_run_command(folder)
         if command not in QUESTIONS:

@@ -69,7 +69,7 @@ class RunCollection:
     def open_run(self, run_name: str) -> RunFolder | None:
         """Open the run with this name; None if it does not exist."""
         folder = self.list_run_folders().get(run_name)
-        return None if folder is None else _open_run_without_outside_links(folder)
+        return None if folder is None else _open_run_with_symlink_check(folder)
 
     def summarize_run(self, run_name: str) -> RunSummary:
         """Summarise one run without reading the other runs."""
@@ -77,7 +77,7 @@ class RunCollection:
         summary = self._summaries.get(_read_file_times_and_sizes(folder)) or _summarize_run(folder)
         return msgspec.structs.replace(summary, name=run_name)
 
-    def list_runs_with_pairs(self) -> list[str]:
+    def list_runs_with_searchable_pairs(self) -> list[str]:
         """List the names of the runs that contain pairs, which users can search."""
         return [name for name, folder in self.list_run_folders().items() if (folder / PAIRS_FILE).is_file()]
 
@@ -114,7 +114,7 @@ class RunCollection:
         ]
         overview = OverviewContent(
             runs=summaries,
-            comparisons=self._compare_successive_assays(summaries, state_by_name),
+            comparisons=self._compare_each_run_with_previous(summaries, state_by_name),
             page=page,
             pages=pages,
             total=len(folder_by_name),
@@ -122,21 +122,21 @@ class RunCollection:
         self._latest = (states, overview)
         return overview
 
-    def _compare_successive_assays(
-        self, summaries: Sequence[RunSummary], state_by_name: Mapping[str, RunState]
+    def _compare_each_run_with_previous(
+        self, run_summaries: Sequence[RunSummary], file_state_by_run: Mapping[str, RunState]
     ) -> list[RunChange]:
         """Compare each assay in the list with the previous one that has the same task and the same kind of
         pairs.
         """
         comparable: dict[tuple[str, str], list[RunSummary]] = {}
-        for summary in summaries:
+        for summary in run_summaries:
             if summary.task:
                 comparable.setdefault(summary.comparison_group, []).append(summary)
         changes: dict[tuple[RunState, RunState], RunChange] = {}
         named_changes: list[RunChange] = []
         for _, group in sorted(comparable.items()):
             for before, after in pairwise(group):
-                key = (state_by_name[before.name], state_by_name[after.name])
+                key = (file_state_by_run[before.name], file_state_by_run[after.name])
                 changes[key] = self._changes.get(key) or _compare_assay_runs(*key)
                 named_changes.append(
                     msgspec.structs.replace(changes[key], before=before.name, after=after.name)
@@ -170,7 +170,7 @@ def _read_file_time_and_size(file: Path, *, follow_links: bool = True) -> FileSt
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _open_run_without_outside_links(folder: Path) -> RunFolder:
+def _open_run_with_symlink_check(folder: Path) -> RunFolder:
     """Open a run folder. Links to files outside the folder raise an error."""
     for name in (MANIFEST, RESULT):
         # Raises an error for a link out of the folder, before anything is read.
@@ -182,7 +182,7 @@ def _summarize_run(folder: Path) -> RunSummary:
     """Summarise a run for the list of runs. The summary of a run that cannot be read has an error message."""
     summary = RunSummary(name="", folder=format_path_for_user(folder))
     try:
-        run = _open_run_without_outside_links(folder)
+        run = _open_run_with_symlink_check(folder)
         configuration = run.identity.get("configuration")
         pairs_from = configuration.get("pairs", "") if isinstance(configuration, dict) else ""
         summary = msgspec.structs.replace(
@@ -192,12 +192,12 @@ def _summarize_run(folder: Path) -> RunSummary:
             pairs_from=str(pairs_from),
         )
         with run.report_unreadable_results():
-            return _add_result_to_summary(summary, run)
+            return _add_results_of_run_to_summary(summary, run)
     except (MetassayError, OSError) as error:
         return msgspec.structs.replace(summary, error=str(error))
 
 
-def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSummary:
+def _add_results_of_run_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSummary:
     """Add the answer of a finished run to its summary, and for an assay also its accuracies."""
     summary = msgspec.structs.replace(
         summary,
@@ -241,19 +241,19 @@ def _read_first_conclusion(run_folder: RunFolder, command: str) -> str | None:
 
 # Successive runs are compared, so the later result of one comparison is the earlier of the next.
 @lru_cache(maxsize=2)
-def _read_assay_result(run_state: RunState) -> AssayContent:
+def _read_result_file_of_run(run_state: RunState) -> AssayContent:
     """Read the result of an assay. It is cached as long as the files of the run do not change."""
-    return _open_run_without_outside_links(run_state[0]).read_result(RESULT, AssayContent)
+    return _open_run_with_symlink_check(run_state[0]).read_result(RESULT, AssayContent)
 
 
 def _compare_assay_runs(before: RunState, after: RunState) -> RunChange:
     """Say what changed from one assay run to another, or why they cannot be compared."""
     try:
         comparison = compare_run_folders(
-            _open_run_without_outside_links(before[0]),
-            _open_run_without_outside_links(after[0]),
-            _read_assay_result(before),
-            _read_assay_result(after),
+            _open_run_with_symlink_check(before[0]),
+            _open_run_with_symlink_check(after[0]),
+            _read_result_file_of_run(before),
+            _read_result_file_of_run(after),
         )
     except (MetassayError, OSError) as error:
         return RunChange(before="", after="", changed=False, sentences=[], error=str(error))

@@ -81,11 +81,11 @@ def load_assay_run(path: str | Path) -> RunFolder:
     return run
 
 
-def make_run_folder_name(identity: Mapping[str, Any]) -> str:
+def make_run_folder_name(data_and_settings: Mapping[str, Any]) -> str:
     """Make a name for a run folder from the data and settings of the run, so that the same run gets the same
     name.
     """
-    text = json.dumps(identity, sort_keys=True)
+    text = json.dumps(data_and_settings, sort_keys=True)
     return AUTOMATIC_FOLDER.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 

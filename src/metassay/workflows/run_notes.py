@@ -22,7 +22,7 @@ def read_notes(run_folder: RunFolder) -> str:
     return file.read_bytes()[:most_bytes].decode(errors="replace")
 
 
-def compute_notes_version(notes: str) -> str:
+def hash_notes(notes: str) -> str:
     """Return a hash of the notes on a run. It shows whether somebody else changed them meanwhile."""
     return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
 
@@ -32,7 +32,7 @@ def write_notes(run_folder: RunFolder, notes: str, *, seen_version: str) -> None
     location = InputLocation(file=str(run_folder.path / NOTES_FILE))
     if len(notes) > MAXIMUM_LENGTH:
         raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", location=location)
-    if compute_notes_version(read_notes(run_folder)) != seen_version:
+    if hash_notes(read_notes(run_folder)) != seen_version:
         raise InputError(
             "somebody else wrote notes in the meantime.", location=location, remedy="Read those first."
         )

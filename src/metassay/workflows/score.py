@@ -48,7 +48,7 @@ from metassay.results.base import none_if_nan
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem, SystemComparison
 from metassay.workflows.options import ScoreOptions, ScoreSettings
-from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
+from metassay.workflows.output_scores import OutputScores, arrange_scores_by_system_and_item, score_outputs
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import check_output_file, collect_warnings, write_result, write_table_file
 
@@ -151,16 +151,22 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     segments = _build_segment_table(data, metrics, scores)
     if options.per_segment is not None:
         write_table_file(segments, options.per_segment)
-    cubes = build_score_cubes(data, scores, options.cluster)
+    cubes = arrange_scores_by_system_and_item(data, scores, options.cluster)
+    meanings: list[DifferenceMeaning] = []
+    if options.meaning is not None:
+        # Imported only here, because it loads Numba.
+        from metassay.workflows.score_meaning import predict_how_often_people_agree
+
+        meanings = predict_how_often_people_agree(cubes, metrics, options.meaning)
     result = ScoreResult(
         systems=_score_systems(cubes, metrics, data, options),
         comparisons=_compare_systems(cubes, metrics, options),
-        meanings=_predict_human_agreement_with_differences(cubes, metrics, options),
+        meanings=meanings,
         notes=[
             *data.notes,
             *warn_of_systems_without_all_items(data),
-            *_warn_of_reference_systems(data),
-            *_warn_if_test_ignores_documents(data, options),
+            *_warn_if_system_outputs_are_references(data),
+            *_warn_if_significance_test_ignores_documents(data, options),
             *metric_warnings,
         ],
         segments=segments,
@@ -328,20 +334,7 @@ def _compare_systems(
     return comparisons
 
 
-def _predict_human_agreement_with_differences(
-    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
-) -> list[DifferenceMeaning]:
-    """Say how often people agree with score differences of this size, if the user named a run of `rank` that
-    measured it.
-    """
-    if options.meaning is None:
-        return []
-    from metassay.workflows.score_meaning import predict_human_agreement_with_differences
-
-    return predict_human_agreement_with_differences(score_cubes, metrics, options.meaning)
-
-
-def _warn_if_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
+def _warn_if_significance_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
     """Return a warning if the requested test treats segments as independent although they belong to
     documents.
     """
@@ -358,7 +351,7 @@ def _warn_if_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> 
     return [note]
 
 
-def _warn_of_reference_systems(dataset: Dataset) -> list[str]:
+def _warn_if_system_outputs_are_references(dataset: Dataset) -> list[str]:
     """Return a warning if the outputs of some systems are the references themselves."""
     systems = find_systems_equal_to_references(dataset)
     if not systems:

@@ -17,20 +17,20 @@ from metassay.store.remote import download_run_if_remote
 from metassay.store.run_folder import RunFolder
 
 
-def predict_human_agreement_with_differences(
-    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
+def predict_how_often_people_agree(
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], rank_run: str | Path
 ) -> list[DifferenceMeaning]:
     """Say for every two systems and every metric how often people agree with a difference in score of this
     size.
 
-    `run` is a run folder of `rank` with the analysis `thresholds`. Its metrics are found by name, with or
-    without the reference that WMT adds (`chrF-refA`).
+    `rank_run` is a run folder of `rank` with the analysis `thresholds`. Its metrics are found by name, with
+    or without the reference that WMT adds (`chrF-refA`).
     """
-    result = read_rank_run(run)
+    result = read_rank_run(rank_run)
     meanings: list[DifferenceMeaning] = []
     for metric in metrics:
         for cube in score_cubes:
-            curve = _find_agreement_curve(result.analyses.thresholds or [], metric, cube)
+            curve = _find_human_agreement_curve(result.analyses.thresholds or [], metric, cube)
             scores = orient_scores(cube.metric_scores[metric.spec], higher_is_better=metric.higher_is_better)
             meanings += predict_human_agreement(
                 scores,
@@ -60,8 +60,8 @@ def read_rank_run(run: str | Path) -> RankContent:
     return result
 
 
-def _find_agreement_curve(
-    curves: Sequence[AgreementCurve], metric: Metric, score_cube: ScoreCube
+def _find_human_agreement_curve(
+    agreement_curves: Sequence[AgreementCurve], metric: Metric, score_cube: ScoreCube
 ) -> AgreementCurve | None:
     """Return the curve that says how often people agree with differences in this metric; None if the run has
     none.
@@ -69,7 +69,7 @@ def _find_agreement_curve(
     names = [metric.spec, metric.label]
     names += [
         curve.metric
-        for curve in curves
+        for curve in agreement_curves
         if strip_reference_suffix(curve.metric).lower() in {name.lower() for name in names}
     ]
-    return find_agreement_curve(curves, names, score_cube.dataset)
+    return find_agreement_curve(agreement_curves, names, score_cube.dataset)

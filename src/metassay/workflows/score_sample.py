@@ -44,7 +44,7 @@ class ScoreSample:
         return uninformed
 
 
-def sample_scored_outputs(
+def select_every_nth_scored_output(
     dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None
 ) -> ScoreSample:
     """Take a sample of the scored outputs: those of the pairs of every n-th output, of the whole data set or
@@ -66,7 +66,7 @@ def sample_scored_outputs(
     )
 
 
-def join_score_samples(samples: Sequence[ScoreSample]) -> ScoreSample:
+def concatenate_score_samples(samples: Sequence[ScoreSample]) -> ScoreSample:
     """Join the samples of all slices (shards) of a data set."""
     return ScoreSample(
         pl.concat([sample.texts for sample in samples]),

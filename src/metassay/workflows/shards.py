@@ -26,10 +26,18 @@ from metassay.meta.contexts.perturbation_validity import (
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.results.partial_run import PartialRun
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
-from metassay.workflows.outcome_tables import ShardPosition, build_outcome_table, build_pair_search_table
+from metassay.workflows.outcome_tables import (
+    ShardPosition,
+    build_pair_search_table,
+    mark_correctly_ordered_pairs,
+)
 from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_pair_batches
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
-from metassay.workflows.score_sample import ScoreSample, join_score_samples, sample_scored_outputs
+from metassay.workflows.score_sample import (
+    ScoreSample,
+    concatenate_score_samples,
+    select_every_nth_scored_output,
+)
 from metassay.workflows.spilled_pairs import SpilledPairs
 from metassay.workflows.wrong_pairs import LargestErrors
 
@@ -82,7 +90,7 @@ class ShardScorer:
         self.clusters = prepared_assay.clusters
         self.weights = weights
         self.execution = prepared_assay.execution
-        self.further_rows = prepared_assay.find_human_scored_rows()
+        self.additional_rows = prepared_assay.find_human_scored_rows()
         """Outputs that are scored although they may have no pairs."""
         self._files: dict[str, list[Path]] = {
             name: [] for name in (PAIRS_FILE, ALL_PAIRS, EXPLORER_FILE, OUTCOMES_FILE, EDITS)
@@ -100,7 +108,7 @@ class ShardScorer:
 
         Returns the sampled pairs, all pairs with their outcomes, and a sample of scored texts.
         """
-        scored_outputs = 0 if self.further_rows is None else len(self.dataset)
+        scored_outputs = 0 if self.additional_rows is None else len(self.dataset)
         output_scores = np.full((len(self.metrics), scored_outputs), np.nan)
         seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
         batch_count = 0
@@ -109,22 +117,22 @@ class ShardScorer:
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
             sample = pairs.sample_pairs_per_output(pairs_per_output)
-            description = _copy_pairs_without_rows(pairs)
+            description = _copy_pairs_with_empty_table(pairs)
             scored = self._score_pairs_of_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
             if scored_outputs:
                 output_scores[:, shard] = scored.output_scores
-            score_samples.append(sample_scored_outputs(self.dataset, scored, shard))
+            score_samples.append(select_every_nth_scored_output(self.dataset, scored, shard))
             self._store_results_of_shard(shard, sample, scored)
             del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()
         if description is None or self._largest_errors is None:
             raise InputError("there are no outputs to score.")
         self.execution.report_progress("scoring", len(self.dataset), len(self.dataset))
-        sample, scored = self._join_pairs_of_shards(description, self._largest_errors)
+        sample, scored = self._concatenate_pairs_of_all_shards(description, self._largest_errors)
         scored = replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
-        return sample, scored, join_score_samples(score_samples)
+        return sample, scored, concatenate_score_samples(score_samples)
 
     def score_selected_batches_of_shards(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], batch_numbers: Collection[int]
@@ -143,7 +151,7 @@ class ShardScorer:
                 batch_numbers,
                 replace(self.execution, progress=None),
                 first_batch=part_count,
-                further_rows=self._select_human_scored_rows_of_shard(shard),
+                additional_rows=self._select_human_scored_rows_of_shard(shard),
             )
             numbers += part.numbers
             part_count += part.batch_count
@@ -153,10 +161,10 @@ class ShardScorer:
         """Return the outputs of a slice (shard) that are scored because they have human scores, as row
         numbers within the slice.
         """
-        if self.further_rows is None:
+        if self.additional_rows is None:
             return None
-        is_inside = (self.further_rows >= shard.start) & (self.further_rows < shard.stop)
-        rows: LongArray = self.further_rows[is_inside] - shard.start
+        is_inside = (self.additional_rows >= shard.start) & (self.additional_rows < shard.stop)
+        rows: LongArray = self.additional_rows[is_inside] - shard.start
         return rows
 
     def _score_pairs_of_shard(
@@ -172,14 +180,14 @@ class ShardScorer:
             sample=sample,
             clusters=clusters,
             first_batch=first_batch,
-            further_rows=self._select_human_scored_rows_of_shard(shard),
+            additional_rows=self._select_human_scored_rows_of_shard(shard),
         )
 
     def _store_results_of_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
         """Write the tables of one slice (shard) to files, and keep in memory what is needed to compute the
         result.
         """
-        self._write_shard_tables(shard, sample, scored)
+        self._write_temporary_tables_of_shard(shard, sample, scored)
         differences = compute_human_score_differences(sample.frame, self.dataset.slice_rows(shard))
         for perturbation, values in differences.items():
             self._human_differences.setdefault(perturbation, []).extend(values)
@@ -199,54 +207,62 @@ class ShardScorer:
         errors = LargestErrors(positions, scored.better, scored.worse, outcomes.outcomes)
         # Reduced before and after it is joined with the errors of earlier shards, so that memory does not
         # grow with the number of shards.
-        errors = errors.keep_largest_errors(self.assayed_count)
+        errors = errors.keep_most_misordered_pairs(self.assayed_count)
         if self._largest_errors is not None:
-            errors = self._largest_errors.append_errors(errors).keep_largest_errors(self.assayed_count)
+            errors = self._largest_errors.append_errors(errors).keep_most_misordered_pairs(self.assayed_count)
         self._largest_errors = errors
 
-    def _write_shard_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+    def _write_temporary_tables_of_shard(
+        self, shard: slice, sampled_pairs: Pairs, scored_pairs: ScoredPairs
+    ) -> None:
         """Write the pairs, scores and edit distances of one slice (shard) to temporary files."""
-        self._write_shard_table(ALL_PAIRS, scored.pairs.frame)
-        if scored.is_sampled.all():
+        self._write_temporary_table(ALL_PAIRS, scored_pairs.pairs.frame)
+        if scored_pairs.is_sampled.all():
             # If all pairs are sampled, both tables are equal, and one file serves for both.
             self._files[PAIRS_FILE].append(self._files[ALL_PAIRS][-1])
         else:
-            self._write_shard_table(PAIRS_FILE, sample.frame)
+            self._write_temporary_table(PAIRS_FILE, sampled_pairs.frame)
         explorer_table = build_pair_search_table(
             self.dataset.slice_rows(shard),
-            sample,
-            scored,
+            sampled_pairs,
+            scored_pairs,
             [replace(context, codes=context.codes[shard]) for context in self.contexts],
             self.metrics[: self.assayed_count],
-            ShardPosition(shard.start, self.dataset.systems, sorted(scored.pairs.counts)),
+            ShardPosition(shard.start, self.dataset.systems, sorted(scored_pairs.pairs.counts)),
         )
-        self._write_shard_table(EXPLORER_FILE, explorer_table)
-        self._write_shard_table(OUTCOMES_FILE, build_outcome_table(scored))
-        edits = measure_edit_distances(sample.frame["output"], sample.frame["worse"], self.execution.workers)
+        self._write_temporary_table(EXPLORER_FILE, explorer_table)
+        self._write_temporary_table(OUTCOMES_FILE, mark_correctly_ordered_pairs(scored_pairs))
+        edits = measure_edit_distances(
+            sampled_pairs.frame["output"], sampled_pairs.frame["worse"], self.execution.workers
+        )
         characters = edits.characters.astype(np.int32)
-        self._write_shard_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
+        self._write_temporary_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
-    def _write_shard_table(self, table_name: str, table: pl.DataFrame) -> None:
+    def _write_temporary_table(self, table_name: str, table: pl.DataFrame) -> None:
         """Write a table of one slice (shard) to a temporary file, and remember the file."""
         file = self.execution.scratch.write_temporary_table(
             f"{Path(table_name).stem}-{len(self._files[table_name]):05d}", table
         )
         self._files[table_name].append(file)
 
-    def _join_pairs_of_shards(
-        self, pairs_without_rows: Pairs, largest_errors: LargestErrors
+    def _concatenate_pairs_of_all_shards(
+        self, empty_pairs: Pairs, largest_errors: LargestErrors
     ) -> tuple[Pairs, ScoredPairs]:
         """Join the pairs of all slices (shards). Returns the sampled pairs, and all pairs with the outcome of
         every metric.
         """
-        outcomes = self._join_outcomes_of_shards(sorted(pairs_without_rows.counts))
-        pair_tables = self._memory_map_tables(ALL_PAIRS)
+        outcomes = self._concatenate_outcomes_of_all_shards(sorted(empty_pairs.counts))
+        pair_tables = self._memory_map_temporary_tables(ALL_PAIRS)
         spilled = SpilledPairs(
-            largest_errors, self._human_differences, self._files, pair_tables, self._memory_map_tables(EDITS)
+            largest_errors,
+            self._human_differences,
+            self._files,
+            pair_tables,
+            self._memory_map_temporary_tables(EDITS),
         )
         scored = ScoredPairs(
             pairs=replace(
-                pairs_without_rows,
+                empty_pairs,
                 # Rechunking would copy the memory-mapped tables into memory.
                 frame=pl.concat(pair_tables, rechunk=False),
                 counts=_sum_counts_of_shards(self._counts),
@@ -262,13 +278,13 @@ class ShardScorer:
             metric_notes=tuple(note for metric in self.metrics for note in metric.list_notes_on_scores()),
             spilled=spilled,
         )
-        sampled_pairs = pl.concat(self._memory_map_tables(PAIRS_FILE), rechunk=False)
+        sampled_pairs = pl.concat(self._memory_map_temporary_tables(PAIRS_FILE), rechunk=False)
         release_memory()
         return replace(
-            pairs_without_rows, frame=sampled_pairs, counts=_sum_counts_of_shards(self._sample_counts)
+            empty_pairs, frame=sampled_pairs, counts=_sum_counts_of_shards(self._sample_counts)
         ), scored
 
-    def _join_outcomes_of_shards(self, perturbation_names: Sequence[str]) -> PairOutcomes:
+    def _concatenate_outcomes_of_all_shards(self, perturbation_names: Sequence[str]) -> PairOutcomes:
         """Join the arrays that say which pairs each metric ordered correctly, and free the memory of the
         single arrays.
 
@@ -299,12 +315,12 @@ class ShardScorer:
             weights=None if self.weights is None else self.weights[rows],
         )
 
-    def _memory_map_tables(self, table_name: str) -> list[pl.DataFrame]:
+    def _memory_map_temporary_tables(self, table_name: str) -> list[pl.DataFrame]:
         """Memory-map the files that the slices (shards) wrote for one kind of table."""
         return [memory_map_table(file) for file in self._files[table_name]]
 
 
-def _copy_pairs_without_rows(pairs: Pairs) -> Pairs:
+def _copy_pairs_with_empty_table(pairs: Pairs) -> Pairs:
     """Return a copy of a table of pairs that has its notes and counts but no pairs."""
     return replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
 

@@ -46,7 +46,7 @@ from metassay.workflows.watched_runs import (
     SMALLEST_RUN,
     Measurement,
     SeriesKey,
-    are_measurements_comparable,
+    have_similar_system_and_item_counts,
 )
 
 PLANNED_CHANGE = 0.05
@@ -111,23 +111,25 @@ def watch(*runs: str | Path) -> WatchResult:
     >>> watch(run, again).changed
     False
     """
-    return find_changes_over_runs({format_path_for_user(folder): folder for folder in find_run_folders(runs)})
+    return find_metric_changes_over_runs(
+        {format_path_for_user(folder): folder for folder in find_run_folders(runs)}
+    )
 
 
-def find_changes_over_runs(folder_by_name: Mapping[str, Path]) -> WatchResult:
+def find_metric_changes_over_runs(run_folder_by_name: Mapping[str, Path]) -> WatchResult:
     """Find out whether metrics or judges changed over runs, given by the names under which they are shown.
     See `watch`.
     """
-    if len(folder_by_name) < 2:
+    if len(run_folder_by_name) < 2:
         raise InputError(
             "there is only one run.", remedy="Name two or more runs, or a folder that holds them."
         )
-    if len(folder_by_name) > MOST_RUNS:
+    if len(run_folder_by_name) > MOST_RUNS:
         raise InputError(
-            f"there are {len(folder_by_name)} runs, but at most {MOST_RUNS} can be watched.",
+            f"there are {len(run_folder_by_name)} runs, but at most {MOST_RUNS} can be watched.",
             remedy="Name only the runs after a fixed date, and keep this date in later calls.",
         )
-    measurements, notes = _read_measurements_of_runs(folder_by_name)
+    measurements, notes = _read_metric_and_judge_values(run_folder_by_name)
     watched = {key: entries for key, entries in measurements.items() if len(entries) > 1}
     if not watched:
         raise InputError(
@@ -138,7 +140,7 @@ def find_changes_over_runs(folder_by_name: Mapping[str, Path]) -> WatchResult:
     error_rate = ERROR_RATE / len(watched)
     series = [_find_change_in_series(key, entries, error_rate) for key, entries in watched.items()]
     result = WatchResult(
-        runs=list(folder_by_name),
+        runs=list(run_folder_by_name),
         changed=any(entry.change is not None for entry in series),
         error_rate=ERROR_RATE,
         series=series,
@@ -147,8 +149,8 @@ def find_changes_over_runs(folder_by_name: Mapping[str, Path]) -> WatchResult:
     return msgspec.structs.replace(result, verdict=build_watch_verdict(result))
 
 
-def _read_measurements_of_runs(
-    folder_by_name: Mapping[str, Path],
+def _read_metric_and_judge_values(
+    run_folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
     """Read the measured values of all runs, for each metric or judge. Returns also notes on the runs that are
     left out.
@@ -157,7 +159,7 @@ def _read_measurements_of_runs(
     notes = []
     kind_by_command: dict[str, str] = {}
     small_runs: dict[str, list[str]] = {}
-    for name, folder in folder_by_name.items():
+    for name, folder in run_folder_by_name.items():
         run = RunFolder.open_for_reading(folder)
         command = get_run_command(run)
         if command not in MEASURED_COMMANDS:
@@ -171,7 +173,7 @@ def _read_measurements_of_runs(
             small_runs.setdefault(measure, []).append(name)
         for key, measurement in measured.measurements.items():
             entries = measurements.setdefault(key, [])
-            if entries and not are_measurements_comparable(entries[0].measurement, measurement):
+            if entries and not have_similar_system_and_item_counts(entries[0].measurement, measurement):
                 notes.append(
                     f"{name} was left out of {key.measure} of {key.name} because it has another number of "
                     "systems or items than the first run."
@@ -183,7 +185,7 @@ def _read_measurements_of_runs(
             f"The {measure} of {join_first_names(run_names, _MOST_LISTED_RUNS)} is not watched, because it "
             f"comes from fewer than {SMALLEST_RUN} independent items or documents."
         )
-    return measurements, [*notes, *_list_notes_on_missing_metrics(measurements, len(folder_by_name))]
+    return measurements, [*notes, *_list_notes_on_missing_metrics(measurements, len(run_folder_by_name))]
 
 
 def write_html_page_of_changes(watch_result: WatchContent, html_file: Path) -> None:
@@ -211,7 +213,7 @@ def _find_change_in_series(
     means, margins = compute_running_means_with_margins(run_series, error_rate)
     points = []
     for entry, mean, margin in zip(named_measurements, means, margins):
-        interval = _build_confidence_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
+        interval = _build_interval_around_mean(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
         points.append(WatchedRun(entry.run, entry.measurement.value, entry.measurement.clusters, interval))
     detected = detect_change(run_series, error_rate)
     change = None
@@ -219,8 +221,8 @@ def _find_change_in_series(
         change = SeriesChange(
             first_run=named_measurements[detected.start].run,
             shown_by=named_measurements[detected.alarm].run,
-            before=_build_confidence_interval(detected.before, is_share=is_share),
-            after=_build_confidence_interval(detected.after, is_share=is_share),
+            before=_build_interval_around_mean(detected.before, is_share=is_share),
+            after=_build_interval_around_mean(detected.after, is_share=is_share),
         )
     delay, delay_of_fixed_test = estimate_detection_delay(run_series, PLANNED_CHANGE, error_rate)
     return WatchedSeries(
@@ -233,13 +235,13 @@ def _find_change_in_series(
     )
 
 
-def _build_confidence_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
+def _build_interval_around_mean(mean_and_margin: MeanWithMargin, *, is_share: bool) -> Interval:
     """Return the confidence interval around a mean. For shares, it is limited to the range from 0 to 1."""
-    low = mean.value - mean.margin
-    high = mean.value + mean.margin
+    low = mean_and_margin.value - mean_and_margin.margin
+    high = mean_and_margin.value + mean_and_margin.margin
     if is_share:
         low, high = max(0.0, low), min(1.0, high)
-    return Interval(mean.value, low, high)
+    return Interval(mean_and_margin.value, low, high)
 
 
 def _list_notes_on_missing_metrics(

@@ -52,7 +52,7 @@ class MeasuredRun:
     """Number of items or documents, by measure, where it is too small for the measure to be watched."""
 
 
-def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
+def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
     """Read from an assay run the accuracy of every metric, and how well it agrees with people."""
     result = run_folder.read_result(RESULT, AssayContent)
     table = read_correctly_ordered_pair_counts(run_folder)
@@ -74,18 +74,17 @@ def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
     comparison = result.human_comparison
     if comparison is not None:
         for entry in comparison.metrics:
-            agreement = _build_measurement_from_interval(
-                entry.accuracy, (entry.low, entry.high), comparison.items
-            )
+            agreement = _build_value_with_variance(entry.accuracy, (entry.low, entry.high), comparison.items)
             if agreement is not None:
                 measurements[SeriesKey(entry.metric, HUMAN_AGREEMENT)] = agreement
     return MeasuredRun(f"the task {result.task}", measurements, too_few_clusters)
 
 
-def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
+def read_metric_agreement_with_humans(run_folder: RunFolder) -> MeasuredRun:
     """Read from a run of `rank` how well every metric agrees with people over all items, by each meta-metric.
 
-    Meta-metrics like SPA depend on the number of items and systems, see `are_measurements_comparable`.
+    Meta-metrics such as SPA depend on the number of items and systems: see
+    `have_similar_system_and_item_counts`.
     """
     result = run_folder.read_result("results/rank.json", RankContent)
     rankings = [ranking for ranking in result.rankings if ranking.is_global]
@@ -96,9 +95,7 @@ def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
         if has_several_datasets:
             measure = f"{measure} on {ranking.dataset}"
         for metric in ranking.defined_metrics:
-            measurement = _build_measurement_from_interval(
-                metric.value, (metric.low, metric.high), metric.items
-            )
+            measurement = _build_value_with_variance(metric.value, (metric.low, metric.high), metric.items)
             if measurement is not None:
                 measurements[SeriesKey(metric.metric, measure)] = replace(
                     measurement, systems=ranking.systems
@@ -106,7 +103,7 @@ def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"the human score {result.human}", measurements)
 
 
-def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
+def read_judge_accuracy_and_consistency(run_folder: RunFolder) -> MeasuredRun:
     """Read from a run of `judge` the accuracy of every judge, and how often it gives the same verdict in both
     orders.
     """
@@ -115,10 +112,8 @@ def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
     for judge in result.judges:
         consistency_interval = judge.intervals.get("both_orders_same", (None, None))
         of_measures = {
-            JUDGE_ACCURACY: _build_measurement_from_interval(
-                judge.accuracy, (judge.low, judge.high), result.items
-            ),
-            JUDGE_CONSISTENCY: _build_measurement_from_interval(
+            JUDGE_ACCURACY: _build_value_with_variance(judge.accuracy, (judge.low, judge.high), result.items),
+            JUDGE_CONSISTENCY: _build_value_with_variance(
                 judge.both_orders_same, consistency_interval, result.items
             ),
         }
@@ -128,7 +123,9 @@ def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"{result.kind} verdicts compared with {result.gold}", measurements)
 
 
-def are_measurements_comparable(first_measurement: Measurement, other_measurement: Measurement) -> bool:
+def have_similar_system_and_item_counts(
+    first_measurement: Measurement, other_measurement: Measurement
+) -> bool:
     """Return whether two runs have the same number of systems and about the same number of items, so that
     their values can be compared.
 
@@ -145,19 +142,19 @@ def are_measurements_comparable(first_measurement: Measurement, other_measuremen
 
 # How runs of each command are read; runs of other commands cannot be watched.
 MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
-    "assay": read_assay_measurements,
-    "rank": read_ranking_measurements,
-    "judge": read_judge_measurements,
+    "assay": read_metric_accuracies_of_assay,
+    "rank": read_metric_agreement_with_humans,
+    "judge": read_judge_accuracy_and_consistency,
 }
 
 
-def _build_measurement_from_interval(
-    value: float | None, interval: tuple[float | None, float | None], cluster_count: int
+def _build_value_with_variance(
+    value: float | None, confidence_interval: tuple[float | None, float | None], cluster_count: int
 ) -> Measurement | None:
     """Build a measured value whose variance is computed from its confidence interval; None if the run is too
     small.
     """
-    low, high = interval
+    low, high = confidence_interval
     if value is None or low is None or high is None or cluster_count < SMALLEST_RUN:
         return None
     variance = _compute_variance_from_interval(low, high)

@@ -43,7 +43,7 @@ class LargestErrors:
     worse: FloatArray
     outcomes: OutcomeArray
 
-    def list_largest_errors_of_each_metric(self, metric_count: int) -> list[LongArray]:
+    def list_most_misordered_pairs(self, metric_count: int) -> list[LongArray]:
         """List for each of the first `metric_count` metrics the pairs that it did not order correctly, with
         the largest errors first.
 
@@ -58,11 +58,11 @@ class LargestErrors:
             ranked.append(np.flatnonzero(wrong)[order][:MOST_PAIRS])
         return ranked
 
-    def keep_largest_errors(self, metric_count: int) -> LargestErrors:
+    def keep_most_misordered_pairs(self, metric_count: int) -> LargestErrors:
         """Return only the pairs that are among the largest errors of at least one of the first `metric_count`
         metrics.
         """
-        ranked = self.list_largest_errors_of_each_metric(metric_count)
+        ranked = self.list_most_misordered_pairs(metric_count)
         # `concatenate` refuses an empty list, which occurs without metrics.
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
@@ -79,7 +79,7 @@ class LargestErrors:
         )
 
 
-def collect_wrong_pairs(
+def collect_misordered_pairs(
     dataset: Dataset, metrics: Sequence[Metric], scored_pairs: ScoredPairs, contexts: Sequence[Context]
 ) -> WrongPairs:
     """Collect pairs that some metric ordered wrongly. The largest errors of each metric are taken in turn.
@@ -87,34 +87,36 @@ def collect_wrong_pairs(
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
-    errors = _find_largest_metric_errors(scored_pairs, len(metrics))
-    chosen = _take_pairs_of_each_metric_in_turn(errors.list_largest_errors_of_each_metric(len(metrics)))
+    errors = _find_most_misordered_pairs(scored_pairs, len(metrics))
+    chosen = _take_pairs_of_each_metric_in_turn(errors.list_most_misordered_pairs(len(metrics)))
     rows = scored_pairs.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
     texts = read_pair_texts(scored_pairs, errors.positions)[chosen].rows(named=True)
-    known = _read_sources_and_references_of_rows(dataset, rows)
-    outcomes = _list_scores_and_outcomes_of_pairs(metrics, errors, chosen)
+    sources_and_references = _read_sources_and_references_of_rows(dataset, rows)
+    metric_scores = _list_metric_scores_of_chosen_pairs(metrics, errors, chosen)
     pairs: list[WrongPair] = []
     characters_left = MOST_CHARACTERS
     for n, row in enumerate(rows):
         if characters_left < 0:
             break
-        pair = _build_wrong_pair(dataset, texts[n], known[n], row, contexts, outcomes[n])
+        pair = _build_misordered_pair_example(
+            dataset, texts[n], sources_and_references[n], row, contexts, metric_scores[n]
+        )
         if pair is not None:
             pairs.append(pair)
             characters_left -= len(str(pair))
-    checked, doubtful = _count_pairs_with_doubtful_label(dataset, scored_pairs)
+    checked, doubtful = _count_worse_outputs_nearer_to_reference(dataset, scored_pairs)
     return WrongPairs(
         pairs=sorted(pairs, key=lambda pair: pair.is_doubtful), checked=checked, doubtful=doubtful
     )
 
 
-def _find_largest_metric_errors(scored_pairs: ScoredPairs, metric_count: int) -> LargestErrors:
+def _find_most_misordered_pairs(scored_pairs: ScoredPairs, metric_count: int) -> LargestErrors:
     """Find the pairs that each of the first `metric_count` metrics ordered most clearly wrongly."""
     if scored_pairs.spilled is not None:
-        return scored_pairs.spilled.largest_errors.keep_largest_errors(metric_count)
+        return scored_pairs.spilled.largest_errors.keep_most_misordered_pairs(metric_count)
     positions = np.arange(len(scored_pairs.rows))
     errors = LargestErrors(positions, scored_pairs.better, scored_pairs.worse, scored_pairs.outcomes.outcomes)
-    return errors.keep_largest_errors(metric_count)
+    return errors.keep_most_misordered_pairs(metric_count)
 
 
 def _take_pairs_of_each_metric_in_turn(positions_by_metric: Sequence[LongArray]) -> list[int]:
@@ -149,7 +151,7 @@ def _read_sources_and_references_of_rows(dataset: Dataset, rows: Sequence[int]) 
     return dataset.outputs.select(columns)[list(rows)].rows(named=True)
 
 
-def _list_scores_and_outcomes_of_pairs(
+def _list_metric_scores_of_chosen_pairs(
     metrics: Sequence[Metric], largest_errors: LargestErrors, chosen_pairs: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
     """Return for each chosen pair the scores of both outputs by every metric, and whether the metric ordered
@@ -167,13 +169,13 @@ def _list_scores_and_outcomes_of_pairs(
     return by_pair
 
 
-def _build_wrong_pair(
+def _build_misordered_pair_example(
     dataset: Dataset,
-    texts: dict[str, Any],
-    output_fields: dict[str, Any],
+    pair_texts: dict[str, Any],
+    source_and_references: dict[str, Any],
     row: int,
     contexts: Sequence[Context],
-    outcomes: dict[str, ScoredOutcome],
+    scores_by_metric: dict[str, ScoredOutcome],
 ) -> WrongPair | None:
     """Build an example of a wrongly ordered pair for the report; None if its texts are too long to read."""
     labels = {}
@@ -182,33 +184,33 @@ def _build_wrong_pair(
         if context.name != "system" and context.codes[row] >= 0:
             labels[context.name] = context.values[context.codes[row]]
     if dataset.task_definition.is_ranking:
-        output = list(texts["output"])[:SHOWN_DOCUMENTS]
-        worse = list(texts["worse"])[:SHOWN_DOCUMENTS]
-        grades = _find_relevance_grades(dataset, texts["item"], {*output, *worse})
+        output = list(pair_texts["output"])[:SHOWN_DOCUMENTS]
+        worse = list(pair_texts["worse"])[:SHOWN_DOCUMENTS]
+        grades = _find_relevance_grades(dataset, pair_texts["item"], {*output, *worse})
         return WrongPair(
-            item=texts["item"],
-            system=texts["system"],
-            perturbation=texts["perturbation"],
+            item=pair_texts["item"],
+            system=pair_texts["system"],
+            perturbation=pair_texts["perturbation"],
             output=output,
             worse=worse,
             contexts=labels,
-            outcomes=outcomes,
+            outcomes=scores_by_metric,
             grades=grades,
         )
-    if max(len(texts["output"]), len(texts["worse"])) > LONGEST_TEXT:
+    if max(len(pair_texts["output"]), len(pair_texts["worse"])) > LONGEST_TEXT:
         return None
-    references = output_fields.get("references") or []
+    references = source_and_references.get("references") or []
     return WrongPair(
-        item=texts["item"],
-        system=texts["system"],
-        perturbation=texts["perturbation"],
-        worse_system=texts.get("worse_system"),
-        output=texts["output"],
-        worse=texts["worse"],
+        item=pair_texts["item"],
+        system=pair_texts["system"],
+        perturbation=pair_texts["perturbation"],
+        worse_system=pair_texts.get("worse_system"),
+        output=pair_texts["output"],
+        worse=pair_texts["worse"],
         contexts=labels,
-        outcomes=outcomes,
-        is_doubtful=_is_nearer_to_reference(texts["output"], texts["worse"], references),
-        source=output_fields.get("source"),
+        outcomes=scores_by_metric,
+        is_doubtful=_is_nearer_to_reference(pair_texts["output"], pair_texts["worse"], references),
+        source=source_and_references.get("source"),
         references=references,
     )
 
@@ -232,7 +234,7 @@ def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) 
     return worse_distance < output_distance
 
 
-def _count_pairs_with_doubtful_label(
+def _count_worse_outputs_nearer_to_reference(
     dataset: Dataset, scored_pairs: ScoredPairs
 ) -> tuple[int | None, int | None]:
     """Count pairs in which the worse output is nearer to a reference, in a regular sample of the pairs.
