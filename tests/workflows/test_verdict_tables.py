@@ -56,6 +56,74 @@ def test_letters_that_name_outputs_stay_outputs():
     assert any("the output, in whichever position it was shown" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("left", "right"),
+        ("A>B", "B>>A"),
+        ("[[A>>B]]", "[[B > A]]"),
+        ("Response A", "Response B"),
+        ("assistant-a", "assistant-b"),
+    ],
+    ids="/".join,
+)
+def test_other_spellings_of_winners(names):
+    frame = build_pairs(swapped=(False,), right=0.9)
+    renamed = frame.with_columns(winner=pl.col("winner").replace_strict({1: names[0], 2: names[1]}))
+    assert get_judge(renamed) == get_judge(frame)
+
+
+@pytest.mark.parametrize("names", [("left", "right"), ("first", "second")])
+def test_positions_follow_the_order_of_outputs(names):
+    frame = build_pairs(right=0.9)
+    is_first = (pl.col("winner") == 1) != pl.col("swapped")
+    named = frame.with_columns(winner=pl.when(is_first).then(pl.lit(names[0])).otherwise(pl.lit(names[1])))
+    assert get_judge(named) == get_judge(frame)
+
+
+@pytest.mark.parametrize("names", [("1", "2"), ("model_a", "model_b")])
+def test_numbers_that_seem_to_be_positions_are_noted_and_read_so_on_request(names):
+    frame = build_pairs(right=0.9)
+    is_first = (pl.col("winner") == 1) != pl.col("swapped")
+    positions = frame.with_columns(
+        winner=pl.when(is_first).then(pl.lit(names[0])).otherwise(pl.lit(names[1])),
+        better=pl.col("better").cast(pl.String),
+    )
+    note = "The winners in winner contradict the human labels where the outputs were swapped"
+    assert [text for text in metassay.judge(positions).notes if text.startswith(note)]
+    assert not [text for text in metassay.judge(frame).notes if text.startswith(note)]
+    assert get_judge(positions, letters="position") == get_judge(frame)
+
+
+def test_letters_are_noted_without_human_labels_too():
+    frame = build_pairs(right=0.9).drop("better")
+    letters = frame.with_columns(winner=pl.col("winner").replace_strict({1: "A", 2: "B"}))
+    assert any("add --letters position" in note for note in metassay.judge(letters).notes)
+
+
+def test_a_judge_that_prefers_the_first_position_is_not_taken_for_a_perfect_one():
+    """If output 1 is always the better one, A and B as positions would make this judge perfect."""
+    frame = build_pairs().with_columns(better=pl.lit(1))
+    is_first_shown = pl.when("swapped").then(pl.lit("B")).otherwise(pl.lit("A"))
+    assert get_judge(frame.with_columns(winner=is_first_shown))["accuracy"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("column", "orders"),
+    [
+        ("repeat", ("AB", "BA")),
+        ("repeat", ("original", "swapped")),
+        ("is_swapped", (False, True)),
+        ("flipped", ("N", "Y")),
+        ("swapped", (0.0, 1.0)),
+    ],
+)
+def test_other_columns_that_tell_the_order(column, orders):
+    frame = build_pairs(right=0.9)
+    order = frame["swapped"].replace_strict(dict(zip((False, True), orders)))
+    assert get_judge(frame.drop("swapped").with_columns(order.alias(column))) == get_judge(frame)
+
+
 def test_unknown_meaning_of_letters_is_an_error():
     with pytest.raises(UnknownName, match="auto, output, position"):
         metassay.judge(build_pairs(), letters="place")

@@ -57,7 +57,7 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "winner": ("winner", "verdict", "preference", "preferred"),
     "score": ("score", "rating", "judge_score", "judge_rating", "label", "judge_label"),
     "better": ("better", "gold", "human_winner"),
-    "swapped": ("swapped", "order"),
+    "swapped": ("swapped", "is_swapped", "swap", "flipped", "is_flipped", "reversed", "order"),
     "repeat": ("repeat",),
     "system": ("system", "model"),
     "family": ("family",),
@@ -71,8 +71,10 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "date": ("date",),
 }
 # Spellings of whether the second output was shown first, also as the order of the two.
-TRUE = ("true", "1", "yes", "ba", "b,a", "21", "swapped")
-FALSE = ("false", "0", "no", "ab", "a,b", "12", "original")
+ORDER_OF_SWAPPED = ("ba", "b,a", "b-a", "b/a", "swapped", "reversed", "flipped")
+USUAL_ORDER = ("ab", "a,b", "a-b", "a/b", "original", "unswapped")
+TRUE = ("true", "t", "1", "1.0", "yes", "y", "21", *ORDER_OF_SWAPPED)
+FALSE = ("false", "f", "0", "0.0", "no", "n", "12", *USUAL_ORDER)
 # Names of columns of human labels, in lower case.
 HUMAN_NAMES = (*HUMAN_SCORE_NAMES, "human_score", "human_rating", "human_label")
 # Name of the judge in a table that does not name any.
@@ -353,18 +355,28 @@ def _convert_winners_to_numbers(
     columns = {role: parsed.values for role, parsed in winners.items()}
     swapped = rating_columns.table["swapped"]
     verdicts = winners["value"]
-    has_swapped_letters = bool((verdicts.is_letter & swapped).any())
+    gold = columns[rating_columns.human_columns[0]] if rating_columns.human_columns else None
     are_positions = meaning_of_a_and_b == POSITION
-    if meaning_of_a_and_b == AUTO and has_swapped_letters and rating_columns.human_columns:
-        gold = columns[rating_columns.human_columns[0]]
-        are_positions = do_a_and_b_mean_screen_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+    if meaning_of_a_and_b == AUTO and bool((verdicts.is_letter & swapped).any()):
+        are_positions = gold is not None and do_a_and_b_mean_screen_positions(
+            verdicts.values, gold, swapped, verdicts.is_letter
+        )
         meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
         notes.append(
             f"A and B in {rating_columns.verdict_column} are read as {meaning}. If that is wrong, add"
             f" --letters {OUTPUT if are_positions else POSITION}."
         )
+    if (
+        meaning_of_a_and_b == AUTO
+        and gold is not None
+        and do_a_and_b_mean_screen_positions(verdicts.values, gold, swapped, verdicts.is_numbered)
+    ):
+        notes.append(
+            f"The winners in {rating_columns.verdict_column} contradict the human labels where the outputs"
+            f" were swapped, and agree elsewhere. If they are positions, add --letters {POSITION}."
+        )
     if are_positions:
-        is_reversed = verdicts.is_letter & swapped
+        is_reversed = (verdicts.is_letter | verdicts.is_numbered) & swapped
         columns["value"] = pl.select(
             pl.when(is_reversed).then(1 - verdicts.values).otherwise(verdicts.values)
         ).to_series()
@@ -413,9 +425,17 @@ def _find_column_of_each_role(
     # a column `order` that does not hold orders is something else
     if roles.get("swapped", "").lower() == "order" and not _is_yes_no_column(frame[roles["swapped"]]):
         del roles["swapped"]
+    if "swapped" not in roles and "repeat" in roles and _are_orders(frame[roles["repeat"]]):
+        roles["swapped"] = roles.pop("repeat")
     if "winner" in roles:
         roles.pop("score", None)
     return roles
+
+
+def _are_orders(column: pl.Series) -> bool:
+    """Return whether every value of a column is an order of two outputs in letters, such as `BA`."""
+    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return bool(text.is_in([*ORDER_OF_SWAPPED, *USUAL_ORDER]).all())
 
 
 def _is_yes_no_column(column: pl.Series) -> bool:

@@ -22,11 +22,19 @@ POSITION = "position"
 LETTER_MEANINGS = (AUTO, OUTPUT, POSITION)
 
 # Accepted spellings of a winner, in lower case.
-FIRST_OUTPUT = ("1", "output_1", "output_a", "model_1", "model_a", "response_1", "response_a", "1.0")
-SECOND_OUTPUT = ("2", "output_2", "output_b", "model_2", "model_b", "response_2", "response_b", "2.0")
-TIE = ("0", "c", "[[c]]", "tie", "both", "draw", "equal", "0.5", "0.0", "tie (bothbad)", "both_bad")
-POSITIONS = {"first": 1.0, "second": 0.0}
-LETTERS = {"a": 1.0, "[[a]]": 1.0, "b": 0.0, "[[b]]": 0.0}
+_OUTPUT_NOUNS = ("output", "model", "response", "assistant", "answer")
+FIRST_OUTPUT = ("1", "1.0", *(f"{noun}_{end}" for noun in _OUTPUT_NOUNS for end in ("1", "a")))
+SECOND_OUTPUT = ("2", "2.0", *(f"{noun}_{end}" for noun in _OUTPUT_NOUNS for end in ("2", "b")))
+TIE = (
+    *("0", "0.0", "0.5", "tie", "both", "draw", "equal", "same", "neither", "tie_(bothbad)", "both_bad"),
+    *("c", "[[c]]", "a=b", "[[a=b]]"),
+)
+POSITIONS = {"first": 1.0, "left": 1.0, "second": 0.0, "right": 0.0}
+# Also the answers of Arena-Hard, such as [[A>>B]].
+LETTERS = {
+    **dict.fromkeys(("a", "[[a]]", "a>b", "a>>b", "[[a>b]]", "[[a>>b]]", "b<a", "b<<a"), 1.0),
+    **dict.fromkeys(("b", "[[b]]", "b>a", "b>>a", "[[b>a]]", "[[b>>a]]", "a<b", "a<<b"), 0.0),
+}
 # Columns that contain nothing else number outputs from 0, or hold the score of the first output.
 ZERO_BASED = {"0": 1.0, "1": 0.0}
 SHARE_OF_FIRST = {"0": 0.0, "0.0": 0.0, "0.5": 0.5, "1": 1.0, "1.0": 1.0}
@@ -44,6 +52,9 @@ class ParsedWinners:
 
     values: pl.Series
     is_letter: pl.Series
+    """Rows whose winner is the letter A or B."""
+    is_numbered: pl.Series
+    """Rows whose winner is an output with its number or letter, such as `1` or `model_a`."""
     note: str | None = None
 
 
@@ -62,26 +73,27 @@ def parse_winners(
     `verdicts` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
     """
     winners = frame[winner_column].cast(pl.String).str.strip_chars().str.to_lowercase()
+    spellings = _unify_spelling(winners)
     codes, note = _find_output_meant_by_each_number(winners, winner_column)
     swapped = verdicts["swapped"].fill_null(value=False)
     first_systems = _get_column_in_lower_case(verdicts, "system_1")
     second_systems = _get_column_in_lower_case(verdicts, "system_2")
     values: list[float | None] = []
-    rows = zip(winners, swapped, first_systems, second_systems)
-    for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
+    rows = zip(winners, spellings, swapped, first_systems, second_systems)
+    for row, (winner, spelling, is_swapped, first_system, second_system) in enumerate(rows, start=1):
         if winner is None or winner in cells.MISSING_SCORES:
             values.append(None)
         elif winner in codes:
             values.append(codes[winner])
-        elif winner in POSITIONS:
-            values.append(abs(POSITIONS[winner] - is_swapped))
-        elif winner in FIRST_OUTPUT or (winner == first_system != second_system):
+        elif spelling in POSITIONS:
+            values.append(abs(POSITIONS[spelling] - is_swapped))
+        elif spelling in FIRST_OUTPUT or (winner == first_system != second_system):
             values.append(1.0)
-        elif winner in SECOND_OUTPUT or (winner == second_system != first_system):
+        elif spelling in SECOND_OUTPUT or (winner == second_system != first_system):
             values.append(0.0)
-        elif winner in LETTERS:
-            values.append(LETTERS[winner])
-        elif winner in TIE:
+        elif spelling in LETTERS:
+            values.append(LETTERS[spelling])
+        elif spelling in TIE:
             values.append(0.5)
         else:
             raise InputError(
@@ -92,8 +104,18 @@ def parse_winners(
             )
     systems = {*first_systems, *second_systems}
     letters = [letter for letter in LETTERS if letter not in systems]
-    is_letter = winners.is_in(letters).fill_null(value=False)
-    return ParsedWinners(pl.Series(winner_column, values, dtype=pl.Float64), is_letter, note)
+    numbered = [name for name in (*FIRST_OUTPUT, *SECOND_OUTPUT, *codes) if name not in systems]
+    return ParsedWinners(
+        pl.Series(winner_column, values, dtype=pl.Float64),
+        is_letter=spellings.is_in(letters).fill_null(value=False),
+        is_numbered=spellings.is_in(numbered).fill_null(value=False),
+        note=note,
+    )
+
+
+def _unify_spelling(winners: pl.Series) -> pl.Series:
+    """Return texts such as `response a` and `A > B`, in lower case, as `response_a` and `a>b`."""
+    return winners.str.replace_all(r"\s*([<>=]+)\s*", "$1").str.replace_all(r"[\s-]+", "_")
 
 
 def does_column_contain_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
@@ -102,32 +124,38 @@ def does_column_contain_winners(column: pl.Series, system_columns: Sequence[pl.S
     """
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]
+    system_names: list[str] = []
     for names in system_columns:
-        spellings += names.cast(pl.String).str.to_lowercase().drop_nulls().unique().to_list()
-    return winners.is_empty() or bool(winners.is_in(spellings).any())
+        system_names += names.cast(pl.String).str.to_lowercase().drop_nulls().unique().to_list()
+    is_winner = _unify_spelling(winners).is_in(spellings) | winners.is_in(system_names)
+    return winners.is_empty() or bool(is_winner.any())
 
 
 def do_a_and_b_mean_screen_positions(
-    winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_letter: pl.Series
+    winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_code: pl.Series
 ) -> bool:
-    """Return whether the letters A and B mean the position of an output on the screen instead of a fixed
-    output.
+    """Return whether codes such as the letters A and B mean the position of an output on the screen instead
+    of a fixed output. `is_code` marks the rows with such a code.
 
     Then verdicts agree with the human labels where the outputs were not swapped, and contradict them where
-    they were.
+    they were. Both human labels must occur in both orders: if output 1 is always better, a judge that prefers
+    what is shown first looks the same.
     """
-    is_decided = (is_letter & human_winners.is_in([0.0, 1.0])).fill_null(value=False)
     agrees = (winners == human_winners).fill_null(value=False).to_numpy()
     shares = []
     variance = 0.0
     for order in (False, True):
-        agreement = agrees[(is_decided & (is_swapped == order)).to_numpy()]
-        if not len(agreement):
-            return False
-        # one more of each kind, so that a few equal verdicts prove nothing
-        share = (agreement.sum() + 1) / (len(agreement) + 2)
-        shares.append(float(share))
-        variance += share * (1 - share) / len(agreement)
+        shares_by_label = []
+        for label in (0.0, 1.0):
+            is_counted = is_code & (human_winners == label) & (is_swapped == order)
+            agreement = agrees[is_counted.fill_null(value=False).to_numpy()]
+            if not len(agreement):
+                return False
+            # one more of each kind, so that a few equal verdicts prove nothing
+            share = (agreement.sum() + 1) / (len(agreement) + 2)
+            shares_by_label.append(float(share))
+            variance += share * (1 - share) / len(agreement) / 4
+        shares.append(float(np.mean(shares_by_label)))
     in_order, in_swapped_order = shares
     has_evidence = in_order - in_swapped_order > _EVIDENCE * np.sqrt(variance)
     return bool(in_order > 0.5 > in_swapped_order and has_evidence)
