@@ -292,3 +292,74 @@ def test_judgebench_counts_one_right_and_one_tie_as_right(verdicts, accuracy):
         for is_swapped, winner in zip((False, True), verdicts)
     ]
     assert get_judge(pl.DataFrame(rows), ties="judgebench")["accuracy"] == accuracy
+
+
+def build_grades(items=80, seed=0):
+    """Grades of one judge for three systems, and human grades from which they differ by noise."""
+    rng = np.random.default_rng(seed)
+    human = rng.integers(1, 6, 3 * items)
+    score = np.clip(human + rng.integers(-1, 2, 3 * items), 1, 5)
+    item, system = np.divmod(np.arange(3 * items), 3)
+    return pl.DataFrame({"item": item, "system": system, "judge": "j", "score": score, "human": human})
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda grade: grade.cast(pl.String) + " %",
+        lambda grade: grade.cast(pl.Float64).cast(pl.String).str.replace(".", ",", literal=True),
+        lambda grade: grade.cast(pl.Float64).cast(pl.String),
+    ],
+    ids=["percent", "comma", "text"],
+)
+def test_grades_that_are_written_as_text_are_numbers(write):
+    """Percentages and decimal commas were compared as labels: accuracy 0."""
+    frame = build_grades()
+    written = frame.with_columns(write(pl.col("human")).alias("human"))
+    assert metassay.judge(written).kind == "grade"
+    assert get_judge(written) == get_judge(frame)
+
+
+def test_grades_that_are_missing_may_be_written_nan():
+    frame = build_grades()
+    with_gaps = frame.with_columns(pl.when(pl.col("item") % 9 > 0).then("score").alias("score"))
+    text = pl.col("score").cast(pl.String).fill_null("NaN")
+    for written in (with_gaps.with_columns(text), with_gaps.with_columns(pl.col("score").fill_null(np.nan))):
+        result = metassay.judge(written, verdict_type="grade")
+        assert result.judges[0].accuracy == get_judge(with_gaps, verdict_type="grade")["accuracy"]
+        assert result.data.left_out == {"no verdict": 27}
+    labels = with_gaps.with_columns(text)
+    assert get_judge(labels, verdict_type="label") == get_judge(with_gaps, verdict_type="label")
+
+
+@pytest.mark.parametrize("verdict", ["4/5", "Score: 4", "excellent"])
+def test_labels_that_people_never_use_are_an_error(verdict):
+    frame = build_grades().with_columns(score=pl.lit(verdict))
+    with pytest.raises(InputError, match=f"labels of the judges .{verdict!r}.*have no value in common"):
+        metassay.judge(frame)
+
+
+def test_a_code_of_missing_grades_is_named():
+    frame = build_grades().with_columns(score=pl.when(pl.col("item") % 9 > 0).then("score").otherwise(-1))
+    notes = metassay.judge(frame, verdict_type="grade").notes
+    assert [note for note in notes if note.startswith("score is -1 in 27 rows")]
+
+
+def test_directions_of_grades_are_reported_and_doubted():
+    frame = build_grades().with_columns(score=6 - pl.col("score"))
+    result = metassay.judge(frame, verdict_type="grade")
+    assert [(score.score, score.better) for score in result.data.scores] == [
+        ("score", "higher"),
+        ("human", "higher"),
+    ]
+    assert [note for note in result.notes if "add --lower-is-better NAME" in note]
+    turned = metassay.judge(frame, verdict_type="grade", lower_is_better="score")
+    assert turned.judges[0].accuracy == get_judge(build_grades())["accuracy"]
+    assert turned.data.scores[0].better == "lower"
+    assert not [note for note in turned.notes if "find worse" in note]
+
+
+def test_whole_numbers_named_mqm_are_grades():
+    penalties = build_grades().with_columns(mqm=5 - pl.col("human")).drop("human")
+    assert metassay.judge(penalties).kind == "grade"
+    assert get_judge(penalties, lower_is_better="mqm")["accuracy"] == get_judge(build_grades())["accuracy"]

@@ -25,6 +25,7 @@ from metassay.results.data_summary import (
 
 NO_HUMAN_SCORE_REASON = "no human score"
 NO_METRIC_SCORE_REASON = "no metric score"
+NO_VERDICT_REASON = "no verdict"
 _DEFINED_BY_METRIC = "part of the metric's definition"
 _GIVEN_WITH_SCORES = "given with the scores"
 
@@ -155,9 +156,15 @@ def summarize_verdicts(verdict_table: VerdictTable, raw_table: pl.DataFrame) -> 
             verdict_table.frame.group_by("system").agg(pl.len(), pl.col("item").n_unique()).sort("system")
         )
         systems = [SystemSummary(str(name), outputs, items) for name, outputs, items in counts.iter_rows()]
+    missing = verdict_table.frame["value"].null_count()
     return DataSummary(
         outputs=verdict_table.frame.height,
         items=verdict_table.frame["item"].n_unique(),
         systems=systems,
+        left_out={NO_VERDICT_REASON: missing} if missing else {},
         ignored_columns=dict(sorted(find_unusable_columns(raw_table).items())),
+        scores=[
+            ScoreSummary(direction.score, direction.kind, direction.better, direction.why, [])
+            for direction in verdict_table.directions
+        ],
     )

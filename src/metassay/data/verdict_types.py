@@ -23,6 +23,8 @@ VERDICT_TYPES = (PAIRWISE, GRADE, LABEL)
 GOOD = ("good", "yes", "true", "correct", "pass", "1", "1.0")
 BAD = ("bad", "no", "false", "incorrect", "fail", "0", "0.0")
 _FEW_CODES = 10
+# Floats have all whole numbers up to this size.
+_LARGEST_CODE = 2**53
 # More distinct whole numbers than this are grades.
 _MOST_CODES = 50
 # Fewer cases in which two raters disagree do not show whether codes are ordered.
@@ -46,18 +48,20 @@ def is_text_column(column: pl.Series) -> bool:
         return False
     present = column.drop_nulls().str.strip_chars()
     present = present.filter(~present.str.to_lowercase().is_in(list(cells.MISSING_SCORES)))
-    return len(present) > 0 and bool(present.cast(pl.Float64, strict=False).is_null().all())
+    return len(present) > 0 and bool(cells.parse_number_column(present).is_null().all())
 
 
 def normalize_labels(column: pl.Series) -> pl.Series:
-    """Convert labels to lower-case text without spaces around it. Empty cells become null.
+    """Convert labels to lower-case text without spaces around it. Empty cells and NaN become null.
 
     >>> normalize_labels(pl.Series([1.0, 2.0, None])).to_list()
     ['1', '2', None]
     """
     if column.dtype.is_float():
-        is_whole = bool((column.drop_nulls() == column.drop_nulls().round()).all())
-        column = column.cast(pl.Int64) if is_whole else column
+        column = column.fill_nan(None)
+        present = column.drop_nulls()
+        is_code = bool(((present == present.round()) & (present.abs() < _LARGEST_CODE)).all())
+        column = column.cast(pl.Int64) if is_code else column
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     return text.set(text.is_in(list(cells.MISSING_SCORES)), None)
 

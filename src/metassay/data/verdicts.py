@@ -23,7 +23,13 @@ from metassay.data.columns import (
     check_chosen_columns,
     select_columns_by_name,
 )
-from metassay.data.directions import RequestedDirections, decide_if_higher_is_better, warn_of_negated_scores
+from metassay.data.directions import (
+    RequestedDirections,
+    ScoreDirection,
+    decide_if_higher_is_better,
+    warn_of_negated_scores,
+)
+from metassay.data.score_cautions import warn_of_values_that_may_mean_missing
 from metassay.data.verdict_types import (
     GRADE,
     LABEL,
@@ -77,6 +83,8 @@ TRUE = ("true", "t", "1", "1.0", "yes", "y", "21", *ORDER_OF_SWAPPED)
 FALSE = ("false", "f", "0", "0.0", "no", "n", "12", *USUAL_ORDER)
 # Names of columns of human labels, in lower case.
 HUMAN_NAMES = (*HUMAN_SCORE_NAMES, "human_score", "human_rating", "human_label")
+# Those of them that are always grades.
+GRADE_NAMES = ("mqm", "da", "da_sqm", "esa")
 # Name of the judge in a table that does not name any.
 ONLY_JUDGE = "judge"
 
@@ -106,6 +114,8 @@ class VerdictTable:
     """The column, or the raters, from which the column `gold` was made."""
     notes: tuple[str, ...] = ()
     """What a user should know about how the table was read."""
+    directions: tuple[ScoreDirection, ...] = ()
+    """Whether higher or lower grades are better, for each column of grades."""
 
     def has_columns(self, *names: str) -> bool:
         """Return whether the table has all columns of these names."""
@@ -174,6 +184,7 @@ def parse_verdicts(
         metadata=tuple(metadata),
         gold=gold,
         notes=(*type_notes, *parsed.notes),
+        directions=tuple(parsed.directions),
     )
 
 
@@ -223,8 +234,9 @@ class _RatingColumns:
 
 
 def _convert_to_floats(column: pl.Series) -> pl.Series:
-    """Convert a column to floats, with null for each value that is not a number."""
-    return column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    """Convert a column to floats, with null for each value that is not a finite number."""
+    numbers = cells.parse_number_column(column.cast(pl.String))
+    return numbers.set(~numbers.is_finite(), None)
 
 
 def _check_raters_exist(table: pl.DataFrame, rater_names: Sequence[str]) -> None:
@@ -268,7 +280,9 @@ def _choose_verdict_type(
     if rating_columns.has_human_verdicts and values <= {0.0, 1.0}:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
-    if not rating_columns.has_human_verdicts or not are_whole or rating_columns.do_numbers_look_like_grades():
+    is_named_grade = any(name.lower() in GRADE_NAMES for name in rating_columns.human_columns)
+    are_grades = not rating_columns.has_human_verdicts or not are_whole or is_named_grade
+    if are_grades or rating_columns.do_numbers_look_like_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because the data does not"
@@ -285,6 +299,7 @@ class _ParsedRatings:
 
     columns: dict[str, pl.Series]
     notes: list[str]
+    directions: Sequence[ScoreDirection] = ()
 
 
 def _convert_verdicts_to_numbers(
@@ -315,7 +330,25 @@ def _convert_verdicts_to_numbers(
     for role, name in _get_column_of_each_rating(rating_columns).items():
         labels = normalize_labels(rating_columns.frame[name])
         columns[role] = labels.replace_strict(codes, return_dtype=pl.Float64)
+    _reject_labels_that_never_agree(rating_columns, columns, file)
     return _ParsedRatings(columns, [])
+
+
+def _reject_labels_that_never_agree(
+    rating_columns: _RatingColumns, codes_by_role: Mapping[str, pl.Series], file: str
+) -> None:
+    """Raise an error if judges and people use no label in common, so that no verdict could ever be right."""
+    labels = {role: {*codes.drop_nulls()} for role, codes in codes_by_role.items()}
+    for name in rating_columns.human_columns:
+        if labels["value"] and labels[name] and not labels["value"] & labels[name]:
+            judge_label = rating_columns.frame[rating_columns.verdict_column].drop_nulls()[0]
+            human_label = rating_columns.frame[name].drop_nulls()[0]
+            raise InputError(
+                f"the labels of the judges ({judge_label!r} …) and of people ({name}: {human_label!r} …) have"
+                " no value in common.",
+                location=InputLocation(file or None, column=rating_columns.verdict_column),
+                remedy="Write both in the same way. Grades must be numbers.",
+            )
 
 
 def _get_column_of_each_rating(rating_columns: _RatingColumns) -> dict[str, str]:
@@ -331,6 +364,7 @@ def _convert_grades_to_numbers(
     """Convert grades to numbers, negated where lower is better, so that higher is always better."""
     columns = {}
     found_directions = []
+    notes = []
     for role, name in _get_column_of_each_rating(rating_columns).items():
         grades = cells.parse_score_column(rating_columns.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
@@ -339,7 +373,9 @@ def _convert_grades_to_numbers(
         )
         found_directions.append(direction)
         columns[role] = -grades if direction.better == LOWER else grades
-    return _ParsedRatings(columns, warn_of_negated_scores(found_directions))
+        notes += warn_of_values_that_may_mean_missing(name, grades.to_numpy())
+    notes += warn_of_negated_scores(found_directions)
+    return _ParsedRatings(columns, notes, found_directions)
 
 
 def _convert_winners_to_numbers(

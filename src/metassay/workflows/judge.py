@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from metassay.data.directions import RequestedDirections
 from metassay.data.reading import Source
 from metassay.data.summary import summarize_verdicts
 from metassay.data.verdict_types import GRADE
-from metassay.data.verdicts import parse_verdicts
+from metassay.data.verdicts import VerdictTable, parse_verdicts
 from metassay.errors import UnknownName
 from metassay.llm.asker import Asker
 from metassay.llm.settings import LlmSettings
@@ -152,6 +153,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     )
     if analysis.compares_items and table.gold is not None:
         notes.append(_ONE_OUTPUT_PER_ITEM)
+    notes += _warn_of_judges_that_contradict_people(table, analysis.judges)
     result = JudgeResult(
         kind=table.kind,
         gold=table.gold,
@@ -171,6 +173,25 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     if run is not None:
         write_result(run, "judge", result, None if asked is None else {VERDICTS: frame})
     return result
+
+
+def _warn_of_judges_that_contradict_people(
+    verdict_table: VerdictTable, judges: Sequence[JudgeEntry]
+) -> list[str]:
+    """Return a note on judges that give higher grades to outputs that people find worse. Perhaps lower grades
+    are better.
+    """
+    if verdict_table.kind != GRADE:
+        return []
+    contrary = [entry.judge for entry in judges if entry.high is not None and entry.high < 0.5]
+    if not contrary:
+        return []
+    scores = " or ".join(direction.score for direction in verdict_table.directions)
+    note = (
+        f"These judges give higher grades to outputs that people find worse: {', '.join(contrary)}. If lower"
+        f" is better in {scores}, add --lower-is-better NAME; if higher is better, --higher-is-better NAME."
+    )
+    return [note]
 
 
 def _create_or_resume_run_folder(
