@@ -28,7 +28,7 @@ from metassay.meta.people.metric_comparison import (
     compare_metrics_on_shared_items,
     compute_metric_differences,
 )
-from metassay.stats.swaps import list_metric_pairs, standardize_metrics
+from metassay.stats.score_exchanges import list_metric_pairs, standardize_metrics
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
 SOFT = parse_meta_metric("spa")

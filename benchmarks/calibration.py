@@ -36,8 +36,8 @@ from metassay.meta.dependence.deviations import (
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_treatment_p_values,
-    compute_fairness_p_values,
+    compute_p_values_of_equal_treatment_of_systems,
+    compute_p_values_of_metric_fairness,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -48,7 +48,10 @@ from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.multiplicity import adjust_p_values_by_holm, select_candidates_that_may_be_best
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.sufficient_statistics import compute_means_from_sums_and_counts, pair_scores_with_counts
+from metassay.stats.sufficient_statistics import (
+    compute_means_from_sums_and_counts,
+    convert_scores_to_sums_and_counts,
+)
 
 METRICS = 20
 LEVEL = 0.05
@@ -488,13 +491,13 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_equal_treatment_p_values([build_scored_outputs(human, metric)], rng, draws)
+        (equal_p,) = compute_p_values_of_equal_treatment_of_systems([build_scored_outputs(human, metric)], rng, draws)
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
         outputs = build_scored_outputs(people, seen + rng.normal(0, noise, people.shape))
-        (fair_p,) = compute_fairness_p_values([outputs], rng, draws)
+        (fair_p,) = compute_p_values_of_metric_fairness([outputs], rng, draws)
         fair.append(fair_p is not None and fair_p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 
@@ -706,7 +709,7 @@ def measure_system_tests(test, replicates, means=False, draws=999, seed=0, **des
         statistics = draw_bleu_statistics(rng, **design)
         from_statistics = bleu.from_statistics
         if means:
-            statistics = pair_scores_with_counts(bleu.compute_segment_scores(statistics))
+            statistics = convert_scores_to_sums_and_counts(bleu.compute_segment_scores(statistics))
             from_statistics = compute_means_from_sums_and_counts
         p = TESTS[test](statistics, from_statistics, rng, draws=draws).p
         p_values = p[np.triu_indices(len(p), 1)]

@@ -28,7 +28,7 @@ from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
+from metassay.stats.soft_accuracy import estimate_soft_pairwise_accuracies, resample_soft_pairwise_accuracies
 from people_scores import METRICS, SETS
 
 FEWEST = 100
@@ -238,8 +238,8 @@ def compute_human_accuracy(data, kept, ties="strict"):
     pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
     sums = count_correct_pairs_by_context_and_cluster(pairs, one, ties=ties)
     here, there = ClusterHalves(
-        random.create_random_generator_from_names(0, "halves"), 100
-    ).compute_ratios_in_both_halves(sums.credit, sums.weight, sums.clusters)
+        random.create_random_generator_for_name(0, "halves"), 100
+    ).compute_ratios_in_random_halves(sums.credit, sums.weight, sums.clusters)
     return sums.compute_accuracies()[:, 0], estimate_agreement_of_full_samples_from_halves(
         here, there, "kendall"
     )
@@ -253,11 +253,11 @@ def compute_human_targets(data):
     values["close pairs"], ceilings["close pairs"] = compute_human_accuracy(data, close)
     human, scores = data["human"][data["grid"]], data["scores"][:, data["grid"]]
     values["acc_eq"] = parse_meta_metric("acc_eq").evaluate_metrics(ScoreArrays(human, scores))
-    values["spa"] = estimate_soft_accuracies(human, scores)
+    values["spa"] = estimate_soft_pairwise_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
-    halves = ClusterHalves(random.create_random_generator_from_names(0, "halves"), 100)
-    first_half = resample_soft_accuracies(human, scores, halves, units)
-    second_half = resample_soft_accuracies(human, scores, halves, units, complement=True)
+    halves = ClusterHalves(random.create_random_generator_for_name(0, "halves"), 100)
+    first_half = resample_soft_pairwise_accuracies(human, scores, halves, units)
+    second_half = resample_soft_pairwise_accuracies(human, scores, halves, units, complement=True)
     ceilings["spa"] = estimate_agreement_of_full_samples_from_halves(first_half, second_half, "kendall")
     return values, ceilings
 

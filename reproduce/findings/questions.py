@@ -31,9 +31,9 @@ from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
-from metassay.stats.labels_saved import compute_system_differences, jackknife_share_of_labels_saved
+from metassay.stats.labels_saved import compute_system_differences, jackknife_labelling_effort_saved
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.soft_accuracy import estimate_soft_accuracies
+from metassay.stats.soft_accuracy import estimate_soft_pairwise_accuracies
 
 LEXICAL_SETS = (
     *("wmt21 en-de", "wmt21 zh-en", "wmt22 en-de", "wmt22 en-ru", "wmt22 zh-en"),
@@ -166,7 +166,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
     for metric in scores.metrics:
         acc_eq.append(tie_calibrated_accuracy(scores.human, metric).accuracy)
         labels_saved.append(
-            jackknife_share_of_labels_saved(
+            jackknife_labelling_effort_saved(
                 human_differences, compute_system_differences(metric), scores.documents
             ).value
         )
@@ -174,7 +174,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
         residual.append(-split_deviations_into_shrinkage_and_rest(deviations, human_means).residual_range)
     return {
         "acc_eq": np.array(acc_eq),
-        "spa": estimate_soft_accuracies(scores.human, scores.metrics),
+        "spa": estimate_soft_pairwise_accuracies(scores.human, scores.metrics),
         "labels_saved": np.array(labels_saved),
         "residual": np.array(residual),
     }

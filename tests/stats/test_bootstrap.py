@@ -10,9 +10,9 @@ from scipy.stats import binomtest, poisson
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import (
     ClusteredProportions,
+    compute_interval_widening_factor,
     percentile_interval,
     proportion_interval,
-    small_sample_factor,
     widened_percentile_interval,
     wilson_interval,
 )
@@ -108,7 +108,7 @@ def test_halves_split_every_cluster_to_one_side():
     side = halves.draw_cluster_weights(clusters)
     assert set(np.unique(side)) == {0.0, 1.0}
     assert (side[::2] == side[1::2]).all()
-    here, there = halves.compute_ratios_in_both_halves(values, sizes, clusters)
+    here, there = halves.compute_ratios_in_random_halves(values, sizes, clusters)
     assert here == pytest.approx((values @ side) / side.sum(axis=0))
     assert there == pytest.approx((values @ (1 - side)) / (1 - side).sum(axis=0))
 
@@ -185,7 +185,7 @@ def test_percentiles_without_gaps_equal_numpy(count):
 
 
 def test_few_clusters_stretch_by_student_over_normal():
-    assert small_sample_factor(np.array([2, 5, 30])) == pytest.approx(
+    assert compute_interval_widening_factor(np.array([2, 5, 30])) == pytest.approx(
         [12.7062 / 1.959964, 2.776445 / 1.959964, 2.04523 / 1.959964], rel=1e-5
     )  # two-sided 5 % points of t with 1, 4 and 29 degrees of freedom, from a table
 
@@ -233,4 +233,6 @@ def test_the_factor_for_small_samples_is_scipys_for_any_number_of_clusters() -> 
     for clusters in (2, 20, 501, 502, 1_000, 10**6):
         for level in (0.9, 0.95, 0.99):
             expected = stats.t.ppf((1 + level) / 2, clusters - 1) / stats.norm.ppf((1 + level) / 2)
-            assert small_sample_factor(np.array(clusters), level) == pytest.approx(expected, rel=1e-12)
+            assert compute_interval_widening_factor(np.array(clusters), level) == pytest.approx(
+                expected, rel=1e-12
+            )

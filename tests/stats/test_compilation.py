@@ -7,8 +7,8 @@ from pathlib import Path
 
 MIX_WITH_KERNEL = """
 import numpy as np
-from metassay.stats.stream_kernels import mix_bits_in_kernel
-print(mix_bits_in_kernel(np.uint64(7)), sum(mix_bits_in_kernel.stats.cache_hits.values()))
+from metassay.stats.stream_kernels import hash_integer_in_compiled_code
+print(hash_integer_in_compiled_code(np.uint64(7)), sum(hash_integer_in_compiled_code.stats.cache_hits.values()))
 """
 
 

@@ -10,11 +10,11 @@ from sklearn.isotonic import IsotonicRegression
 
 from metassay.stats.isotonic import (
     fit_isotonic,
-    fit_isotonic_to_permuted_residuals,
+    fit_isotonic_to_each_score_row,
+    fit_isotonic_to_each_value_row,
     fit_isotonic_to_resamples,
-    fit_isotonic_to_score_rows,
-    fit_isotonic_to_value_rows,
     predict_isotonic,
+    refit_isotonic_with_permuted_residuals,
 )
 from metassay.stats.sorted_scores import sort_scores
 
@@ -87,7 +87,7 @@ def test_a_group_that_a_resample_misses_has_no_mean():
 
 def test_group_means_average_the_pooled_fit():
     y = np.array([[0.0, 4.0, 2.0, 6.0], [1.0, 1.0, 1.0, 1.0]])
-    means = fit_isotonic_to_value_rows(
+    means = fit_isotonic_to_each_value_row(
         sort_scores([1.0, 2.0, 3.0, 4.0]), y, np.ones(4), np.array([0, 0, 1, 1]), 2
     )
     np.testing.assert_array_equal(means, [[1.5, 4.5], [1, 1]])
@@ -100,7 +100,7 @@ def test_fits_on_many_metrics_are_fits_on_each(size, decimals):
     x = np.round(rng.normal(size=(5, size)), decimals)
     y = x.mean(axis=0) + rng.normal(size=size)
     weights, group = rng.exponential(size=size), rng.permutation(np.arange(size) % 4)
-    means = fit_isotonic_to_score_rows(x, y, weights, group, 4)
+    means = fit_isotonic_to_each_score_row(x, y, weights, group, 4)
     for row, found in zip(x, means):
         fit = IsotonicRegression(out_of_bounds="clip").fit(row, y, sample_weight=weights).predict(row)
         expected = [np.average(fit[group == g], weights=weights[group == g]) for g in range(4)]
@@ -115,7 +115,7 @@ def test_deviations_of_permuted_residuals_are_those_of_fits_on_the_permuted_valu
     fitted, residuals, weights = x / 2, rng.normal(size=size), rng.exponential(size=size)
     group = rng.permutation(np.arange(size) % 4)
     sources = np.stack([rng.permutation(size) for _ in range(3)]).astype(np.int32)
-    deviations = fit_isotonic_to_permuted_residuals(
+    deviations = refit_isotonic_with_permuted_residuals(
         sort_scores(x), fitted, residuals, sources, weights, group, 4
     )
     for row, row_deviations in zip(sources, deviations):
@@ -128,5 +128,7 @@ def test_deviations_of_permuted_residuals_are_those_of_fits_on_the_permuted_valu
 def test_weights_that_rounding_loses_do_not_change_a_fit():
     y = np.array([1.0, 3.0, 2.0, 4.0, 1e30])
     weights = np.array([1.0, 1.0, 1.0, 1.0, 1e-30])
-    means = fit_isotonic_to_score_rows(np.arange(5.0)[np.newaxis], y, weights, np.array([0, 0, 1, 1, 2]), 3)
+    means = fit_isotonic_to_each_score_row(
+        np.arange(5.0)[np.newaxis], y, weights, np.array([0, 0, 1, 1, 2]), 3
+    )
     np.testing.assert_allclose(means[0, :2], [1.75, 3.25], rtol=0, atol=1e-12)

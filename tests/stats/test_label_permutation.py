@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import f
 
 from metassay.stats.label_permutation import (
-    _compute_group_difference_statistics,
-    _subtract_expected_right_outcomes,
-    _sum_units_by_permuted_label,
+    _compute_welch_and_brown_forsythe_statistics,
+    _subtract_expected_correct_counts,
+    _sum_residuals_by_permuted_group,
     run_label_permutation_test,
 )
 
@@ -133,11 +133,11 @@ def test_both_statistics_are_those_written_out():
     total = rng.integers(2, 6, 12)
     right = rng.integers(0, total + 1)
     column = right[:, None], total[:, None]
-    residual, most = _subtract_expected_right_outcomes(*column, starts)
-    sums = _sum_units_by_permuted_label(
+    residual, most = _subtract_expected_correct_counts(*column, starts)
+    sums = _sum_residuals_by_permuted_group(
         residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, False
     )
-    welch, surprise = _compute_group_difference_statistics(sums[None], most)[:, 0, 0]
+    welch, surprise = _compute_welch_and_brown_forsythe_statistics(sums[None], most)[:, 0, 0]
     assert (welch, 1 - np.exp(-surprise)) == pytest.approx(
         both_statistics(right, total, labels, starts), rel=1e-5
     )

@@ -7,12 +7,10 @@ import numpy as np
 
 from metassay.stats import random
 from metassay.stats.random import (
-    FAIR_DEPENDENCE,
     SYSTEM_SUBSETS,
-    create_random_generator_from_key,
-    create_random_generator_from_names,
-    create_random_generator_from_numbers,
+    create_random_generator_for_name,
     create_random_generator_from_text,
+    spawn_random_generator,
 )
 
 
@@ -23,13 +21,10 @@ def draws_equal(ours: np.random.Generator, expected: np.random.Generator) -> boo
 def test_generators_are_those_of_numpy() -> None:
     assert draws_equal(np.random.default_rng(3), np.random.default_rng(3))
     branch = np.random.SeedSequence(3, spawn_key=(4, 9))
-    assert draws_equal(create_random_generator_from_key(3, SYSTEM_SUBSETS, 9), np.random.default_rng(branch))
-    assert draws_equal(
-        create_random_generator_from_numbers(3, FAIR_DEPENDENCE), np.random.default_rng([3, 2])
-    )
+    assert draws_equal(spawn_random_generator(3, SYSTEM_SUBSETS, 9), np.random.default_rng(branch))
     names = [crc32(b"exchange"), crc32(b"topic")]
     assert draws_equal(
-        create_random_generator_from_names(3, "exchange", "topic"), np.random.default_rng([3, *names])
+        create_random_generator_for_name(3, "exchange", "topic"), np.random.default_rng([3, *names])
     )
     digest = int.from_bytes(blake2b(b"g\0p\x007", digest_size=8).digest(), "little")
     assert draws_equal(create_random_generator_from_text(3, "g\0p\0007"), np.random.default_rng([3, digest]))
@@ -47,5 +42,5 @@ def test_no_two_branches_are_the_same() -> None:
         random.CORRECTION_FOLDS,
         random.CORRECTION_DRAWS,
     )
-    first_draws = {int(create_random_generator_from_key(0, branch).integers(2**63)) for branch in branches}
+    first_draws = {int(spawn_random_generator(0, branch).integers(2**63)) for branch in branches}
     assert len(first_draws) == len(branches)

@@ -15,15 +15,15 @@ from metassay.metrics.registry import parse_metric
 from metassay.stats.resampling import (
     _draw_bootstrap_resamples_in_blocks,
     draw_bootstrap_counts,
+    draw_random_segment_subsets,
     draw_random_subsets_in_blocks,
-    draw_subset_counts,
 )
 from metassay.stats.sufficient_statistics import (
     approximate_randomization,
     compute_means_from_sums_and_counts,
     compute_scores_of_resamples,
+    convert_scores_to_sums_and_counts,
     draw_bootstrap_scores,
-    pair_scores_with_counts,
     paired_bootstrap,
     sum_statistics_within_clusters,
 )
@@ -73,7 +73,7 @@ def test_bootstrap_counts_are_the_draws_of_the_generator():
 
 
 def test_subsets_have_their_size_and_are_uniform():
-    counts = draw_subset_counts(6, 2, 30_000, np.random.default_rng(1))
+    counts = draw_random_segment_subsets(6, 2, 30_000, np.random.default_rng(1))
     assert set(counts.ravel()) == {0.0, 1.0}
     np.testing.assert_array_equal(counts.sum(axis=1), 2)
     pairs = [counts[:, i] @ counts[:, j] for i, j in itertools.combinations(range(6), 2)]
@@ -120,7 +120,7 @@ def test_randomization_converges_to_the_exact_p_value():
     signs = np.array(list(itertools.product([1, -1], repeat=8)))
     exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
     found = approximate_randomization(
-        pair_scores_with_counts(scores),
+        convert_scores_to_sums_and_counts(scores),
         compute_means_from_sums_and_counts,
         np.random.default_rng(0),
         draws=40_000,
@@ -135,7 +135,7 @@ def test_randomization_of_clusters_converges_to_the_exact_p_value():
     difference = scores[0] - scores[1]
     signs = np.array(list(itertools.product([1, -1], repeat=5)))[:, clusters]
     exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
-    sums = sum_statistics_within_clusters(pair_scores_with_counts(scores), clusters)
+    sums = sum_statistics_within_clusters(convert_scores_to_sums_and_counts(scores), clusters)
     found = approximate_randomization(
         sums, compute_means_from_sums_and_counts, np.random.default_rng(0), draws=40_000
     )
@@ -166,7 +166,7 @@ class TestBothTests:
         rng = np.random.default_rng(11)
         found = [
             test(
-                pair_scores_with_counts(rng.normal(size=(2, 80))),
+                convert_scores_to_sums_and_counts(rng.normal(size=(2, 80))),
                 compute_means_from_sums_and_counts,
                 rng,
                 draws=199,
@@ -178,7 +178,7 @@ class TestBothTests:
 
 
 def test_a_mean_skips_what_is_undefined():
-    statistics = pair_scores_with_counts(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
+    statistics = convert_scores_to_sums_and_counts(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
     found = compute_means_from_sums_and_counts(statistics.sum(axis=1))
     assert found[0] == 2.0
     assert np.isnan(found[1])

@@ -12,8 +12,8 @@ from metassay.stats.sign_flip import (
     compute_normal_p_values,
     compute_p_values_like_mt_metrics_eval,
     compute_sign_flip_p_values,
-    estimate_normal_p_value_errors,
-    find_better_systems,
+    estimate_normal_approximation_errors_of_p_values,
+    find_better_system_of_each_pair,
     sum_under_random_signs,
 )
 
@@ -67,13 +67,13 @@ def test_equal_systems_are_undecided() -> None:
     assert compute_normal_p_values(same)[0] == 0.5
     assert compute_sign_flip_p_values(same, np.random.default_rng(0), 100)[0] == 0.5
     assert compute_p_values_like_mt_metrics_eval(same, 100)[0] == 1.0  # its >= counts every tie
-    assert find_better_systems(same)[0] == 0
+    assert find_better_system_of_each_pair(same)[0] == 0
 
 
 def test_rounding_does_not_break_a_tie_of_means() -> None:
     """.1 + .2 and .3 + 0 differ in the last bit of a double and are equal all the same."""
-    assert find_better_systems(np.array([[0.1, 0.2], [0.3, 0.0]]))[0] == 0
-    assert find_better_systems(np.array([[0.1, 0.2], [0.3, 0.001]]))[0] == -1
+    assert find_better_system_of_each_pair(np.array([[0.1, 0.2], [0.3, 0.0]]))[0] == 0
+    assert find_better_system_of_each_pair(np.array([[0.1, 0.2], [0.3, 0.001]]))[0] == -1
 
 
 def test_a_shift_common_to_all_systems_changes_nothing(scores: np.ndarray) -> None:
@@ -111,5 +111,7 @@ def test_the_error_of_the_closed_form_is_about_what_enumeration_shows():
     sums = np.array(list(itertools.product([-1, 1], repeat=12))) @ d
     exact = ((sums > d.sum() + 1e-9).mean() + (sums > d.sum() - 1e-9).mean()) / 2
     normal = compute_normal_p_values(scores)[0]
-    assert estimate_normal_p_value_errors(scores)[0] == pytest.approx(normal - exact, rel=0.5)
-    assert estimate_normal_p_value_errors(scores[:, :1] * np.zeros((2, 1)))[0] == 0
+    assert estimate_normal_approximation_errors_of_p_values(scores)[0] == pytest.approx(
+        normal - exact, rel=0.5
+    )
+    assert estimate_normal_approximation_errors_of_p_values(scores[:, :1] * np.zeros((2, 1)))[0] == 0

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from metassay.stats.stream_kernels import draw_integer_below, mix_bits_in_kernel
+from metassay.stats.stream_kernels import draw_integer_below, hash_integer_in_compiled_code
 from metassay.stats.streams import (
     Stream,
     compute_output_seed,
     compute_output_seeds,
     derive_seed_from_name,
     derive_seeds_from_name,
-    mix_bits,
-    mix_bits_of_array,
+    hash_integer,
+    hash_integers,
 )
 
 
@@ -25,7 +25,7 @@ def test_splitmix64_gives_the_published_sequence() -> None:
     drawn = []
     for _ in range(5):
         state = (state + increment) & (2**64 - 1)
-        drawn.append(mix_bits(state))
+        drawn.append(hash_integer(state))
     assert drawn == [
         6457827717110365317,
         3203168211198807973,
@@ -89,7 +89,7 @@ def test_compiled_draws_equal_those_of_the_stream() -> None:
         state, drawn = draw_integer_below(np.uint64(state), limit)
         assert drawn == stream.draw_integer_below(limit)
     values = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert mix_bits_of_array(values).tolist() == [mix_bits(value) for value in values.tolist()]
-    assert [int(mix_bits_in_kernel(value)) for value in values] == [
-        mix_bits(value) for value in values.tolist()
+    assert hash_integers(values).tolist() == [hash_integer(value) for value in values.tolist()]
+    assert [int(hash_integer_in_compiled_code(value)) for value in values] == [
+        hash_integer(value) for value in values.tolist()
     ]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from metassay.stats.arrays import FloatArray, IntArray, divide_or_nan
-from metassay.stats.streams import SPLITMIX_STEP, mix_bits_of_array
+from metassay.stats.streams import SPLITMIX_STEP, hash_integers
 
 _ROUNDING_ERROR = 1e-9  # a sum of weights below this would be 0 without rounding
 _CLUSTERS_PER_BLOCK = 1024  # clusters whose weights are in memory at a time: 8 MB for 1,000 resamples
@@ -51,16 +51,16 @@ class ClusterBootstrap:
             self._first_weights = first_weights
         return np.take(first_weights, clusters, axis=0)
 
-    def resample_sums(self, value_rows: FloatArray, clusters: IntArray) -> FloatArray:
+    def compute_sums_on_resamples(self, value_rows: FloatArray, cluster_numbers: IntArray) -> FloatArray:
         """Sum each row of values over the clusters that each resample contains. The result has one column per
         resample.
 
         Returns [rows, resamples].
         """
         sums = np.zeros((len(value_rows), self.resamples))
-        for start in range(0, len(clusters), _CLUSTERS_PER_BLOCK):
+        for start in range(0, len(cluster_numbers), _CLUSTERS_PER_BLOCK):
             block = slice(start, start + _CLUSTERS_PER_BLOCK)
-            sums += value_rows[:, block] @ self.draw_cluster_weights(clusters[block])
+            sums += value_rows[:, block] @ self.draw_cluster_weights(cluster_numbers[block])
         return sums
 
     def resample_ratios(
@@ -72,7 +72,7 @@ class ClusterBootstrap:
         Returns [rows, resamples]. `numerators` is [columns, units], `denominators` [columns, units] or [1,
         units].
         """
-        sums = self.resample_sums(np.concatenate([numerators, denominators]), clusters)
+        sums = self.compute_sums_on_resamples(np.concatenate([numerators, denominators]), clusters)
         return _divide_or_nan_if_nearly_zero(sums[: len(numerators)], sums[len(numerators) :])
 
 
@@ -83,14 +83,14 @@ class ClusterHalves(ClusterBootstrap):
         super().__init__(rng, splits)
         self._weight_table = _COIN_WEIGHTS
 
-    def compute_ratios_in_both_halves(
-        self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
+    def compute_ratios_in_random_halves(
+        self, numerators: FloatArray, denominators: FloatArray, cluster_numbers: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Divide the sum of the numerators by that of the denominators, once in the first half of each split
         and once in the second.
         """
         columns = np.concatenate([numerators, denominators])
-        first_sums = self.resample_sums(columns, clusters)
+        first_sums = self.compute_sums_on_resamples(columns, cluster_numbers)
         # A cluster that is not in the first half is in the second.
         second_sums = columns.sum(axis=1, keepdims=True) - first_sums
         count = len(numerators)
@@ -105,10 +105,10 @@ def _draw_cluster_weights_by_hashing(
     """Return how often each resample contains each cluster: a random number that depends only on the key, the
     cluster and the resample.
     """
-    start = mix_bits_of_array(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
+    start = hash_integers(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
     # −(−n // 4) rounds n / 4 up.
     steps = np.arange(1, -(-resamples // 4) + 1, dtype=np.uint64) * SPLITMIX_STEP
-    hashes = mix_bits_of_array(start[:, None] + steps)
+    hashes = hash_integers(start[:, None] + steps)
     # Little-endian on every machine, so that the same seed gives the same weights.
     quarters = hashes.astype("<u8", copy=False).view("<u2")
     weights: FloatArray = weight_table[quarters[:, :resamples]]

@@ -1,8 +1,8 @@
 """Correlations of score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
 
 NaN where a statistic is undefined, as for a vector that never varies. `correlate` takes two vectors of any
-length; `correlate_system_scores` and `compare_correlations_after_swaps` take many short ones, the mean scores
-of systems.
+length; `correlate_system_scores` and `compute_system_correlation_differences_after_exchange` take many short
+ones, the mean scores of systems.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from metassay.errors import UnknownName
 from metassay.stats.arrays import Float32Array, FloatArray
 from metassay.stats.compilation import kernel
-from metassay.stats.swaps import Swaps
+from metassay.stats.score_exchanges import ScoreExchanges
 
 _PEARSON, _SPEARMAN, _KENDALL_B, _KENDALL_C, _PAIRWISE_ACCURACY = range(5)
 STATISTICS = {
@@ -122,14 +122,14 @@ def correlate_system_scores(
     metric_rows = np.ascontiguousarray(metric_scores, dtype=np.float64).reshape(-1, systems)
     values = np.empty(len(metric_rows))
     tolerance = 0.0 if exact else TIE_TOLERANCE
-    _write_correlations_of_rows(
-        _get_code_of_correlation(statistic), human_rows, metric_rows, tolerance, values
+    _fill_correlation_of_each_row(
+        _get_correlation_number(statistic), human_rows, metric_rows, tolerance, values
     )
     return values.reshape(outer)
 
 
-def compare_correlations_after_swaps(
-    statistic: str, human_means: FloatArray, metric_scores: FloatArray, swaps: Swaps
+def compute_system_correlation_differences_after_exchange(
+    correlation_name: str, human_means: FloatArray, metric_scores: FloatArray, score_exchanges: ScoreExchanges
 ) -> Float32Array:
     """Exchange scores between every two metrics as random draws say, and compute by how much their
     correlations with human scores then differ.
@@ -137,55 +137,57 @@ def compare_correlations_after_swaps(
     Returns [draws, pairs]. `human_means` has the mean score of each system; `metric_scores` are standardised,
     [metrics, systems, segments].
     """
-    swapped = swaps.sum_swapped_scores(metric_scores)
+    exchanged_sums = score_exchanges.sum_exchanged_scores(metric_scores)
     metrics = len(metric_scores)
-    differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _write_correlation_differences_after_swaps(
-        _get_code_of_correlation(statistic),
+    differences = np.empty((len(score_exchanges), metrics * (metrics - 1) // 2), dtype=np.float32)
+    _fill_correlation_differences_after_exchange(
+        _get_correlation_number(correlation_name),
         np.ascontiguousarray(human_means),
         metric_scores.sum(axis=-1),
-        swapped,
+        exchanged_sums,
         differences,
     )
     return differences
 
 
-def _get_code_of_correlation(statistic: str) -> int:
+def _get_correlation_number(correlation_name: str) -> int:
     """Return the integer that stands for the name of a correlation in compiled code. An unknown name raises
     an error.
     """
-    if statistic not in STATISTICS:
-        raise UnknownName("statistic", statistic, STATISTICS)
-    return STATISTICS[statistic]
+    if correlation_name not in STATISTICS:
+        raise UnknownName("statistic", correlation_name, STATISTICS)
+    return STATISTICS[correlation_name]
 
 
 @kernel
-def _write_correlations_of_rows(
-    correlation_code: int,
-    human_rows: FloatArray,
-    metric_rows: FloatArray,
-    tolerance: float,
+def _fill_correlation_of_each_row(
+    correlation_number: int,
+    human_score_rows: FloatArray,
+    metric_score_rows: FloatArray,
+    tie_tolerance: float,
     correlations: FloatArray,
 ) -> None:
     """Correlate each row of human scores with the same row of metric scores, and write the results to
     `correlations`.
     """
-    for row in range(len(metric_rows)):
-        correlations[row] = _correlate_vectors(correlation_code, human_rows[row], metric_rows[row], tolerance)
+    for row in range(len(metric_score_rows)):
+        correlations[row] = _correlate_vectors(
+            correlation_number, human_score_rows[row], metric_score_rows[row], tie_tolerance
+        )
 
 
 @kernel
-def _write_correlation_differences_after_swaps(
-    correlation_code: int,
+def _fill_correlation_differences_after_exchange(
+    correlation_number: int,
     human_means: FloatArray,
     score_sums: FloatArray,
-    swapped_sums: FloatArray,
-    differences: Float32Array,
+    exchanged_sums: FloatArray,
+    correlation_differences: Float32Array,
 ) -> None:
-    """Write to `differences` how much the correlations of every two metrics with human scores differ after
-    each random exchange of scores.
+    """Write to `correlation_differences` how much the correlations of every two metrics with human scores
+    differ after each random exchange of scores.
     """
-    draws, metrics, systems = swapped_sums.shape
+    draws, metrics, systems = exchanged_sums.shape
     first = np.empty(systems)
     second = np.empty(systems)
     for draw in range(draws):
@@ -193,23 +195,23 @@ def _write_correlation_differences_after_swaps(
         for a in range(metrics):
             for b in range(a + 1, metrics):
                 for i in range(systems):
-                    change = swapped_sums[draw, b, i] - swapped_sums[draw, a, i]
+                    change = exchanged_sums[draw, b, i] - exchanged_sums[draw, a, i]
                     first[i] = score_sums[a, i] + change
                     second[i] = score_sums[b, i] - change
-                value_a = _correlate_vectors(correlation_code, human_means, first, TIE_TOLERANCE)
-                value_b = _correlate_vectors(correlation_code, human_means, second, TIE_TOLERANCE)
-                differences[draw, column] = value_a - value_b
+                value_a = _correlate_vectors(correlation_number, human_means, first, TIE_TOLERANCE)
+                value_b = _correlate_vectors(correlation_number, human_means, second, TIE_TOLERANCE)
+                correlation_differences[draw, column] = value_a - value_b
                 column += 1
 
 
 @kernel
-def _correlate_vectors(correlation_code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
+def _correlate_vectors(correlation_number: int, x: FloatArray, y: FloatArray, tie_tolerance: float) -> float:
     """Compute the correlation of two vectors that a code stands for, such as Pearson's or Kendall's."""
-    if correlation_code == _PEARSON:
+    if correlation_number == _PEARSON:
         return _pearson_correlation(x, y)
-    if correlation_code == _SPEARMAN:
-        return _pearson_correlation(_average_ranks(x, tolerance), _average_ranks(y, tolerance))
-    return _compute_kendall_or_share_of_pairs(correlation_code, x, y, tolerance)
+    if correlation_number == _SPEARMAN:
+        return _pearson_correlation(_average_ranks(x, tie_tolerance), _average_ranks(y, tie_tolerance))
+    return _compute_kendall_tau_or_pairwise_accuracy(correlation_number, x, y, tie_tolerance)
 
 
 @kernel
@@ -252,15 +254,15 @@ def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
 
 
 @kernel
-def _compute_kendall_or_share_of_pairs(
-    correlation_code: int, x: FloatArray, y: FloatArray, tolerance: float
+def _compute_kendall_tau_or_pairwise_accuracy(
+    correlation_number: int, x: FloatArray, y: FloatArray, tie_tolerance: float
 ) -> float:
     """Compute Kendall's tau-b or tau-c of two vectors, or the share of the pairs of values that both vectors
     order alike.
     """
     n = len(x)
-    largest_tie_x = tolerance * np.abs(x).max()
-    largest_tie_y = tolerance * np.abs(y).max()
+    largest_tie_x = tie_tolerance * np.abs(x).max()
+    largest_tie_y = tie_tolerance * np.abs(y).max()
     concordant_minus_discordant = 0
     same_sign = 0
     untied_x = 0
@@ -273,11 +275,11 @@ def _compute_kendall_or_share_of_pairs(
             same_sign += sign_x == sign_y
             untied_x += sign_x != 0
             untied_y += sign_y != 0
-    if correlation_code == _PAIRWISE_ACCURACY:
+    if correlation_number == _PAIRWISE_ACCURACY:
         return same_sign / (n * (n - 1) / 2)
     if untied_x == 0 or untied_y == 0:
         return np.nan
-    if correlation_code == _KENDALL_B:
+    if correlation_number == _KENDALL_B:
         return float(concordant_minus_discordant / np.sqrt(float(untied_x) * float(untied_y)))
     classes = min(_count_distinct_values(x, largest_tie_x), _count_distinct_values(y, largest_tie_y))
     return 2.0 * concordant_minus_discordant / (n * n * (classes - 1) / classes)

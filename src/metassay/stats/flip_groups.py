@@ -51,7 +51,7 @@ class FlipGroup:
             segments = np.arange(len(scores_by_segment))
         rows = np.ascontiguousarray(scores_by_segment).reshape(len(scores_by_segment), -1)
         sums = np.empty((rows.shape[1], self.size), dtype=np.float32)
-        _write_score_sums_under_all_signs(rows, self.codes, segments, sums)
+        _fill_score_sums_for_each_sign_flip(rows, self.codes, segments, sums)
         return sums.reshape(*scores_by_segment.shape[1:], self.size)
 
 
@@ -109,22 +109,25 @@ def compare_sums_under_random_signs(
 
 
 @kernel
-def _write_score_sums_under_all_signs(
-    scores_by_segment: Float32Array, segment_codes: LongArray, segments: LongArray, sums: Float32Array
+def _fill_score_sums_for_each_sign_flip(
+    scores_by_segment: Float32Array,
+    flip_codes_of_segments: LongArray,
+    segments_to_sum: LongArray,
+    score_sums: Float32Array,
 ) -> None:
     """Sum each column of scores over segments under each random sign assignment, and write the results to
-    `sums`.
+    `score_sums`.
 
-    `sums` is [rows, flips].
+    `score_sums` is [rows, flips].
     """
-    rows, size = sums.shape
+    rows, size = score_sums.shape
     # sums by code of some rows, small enough for the cache of a processor
     block = np.empty((size, _ROWS_PER_BLOCK), np.float32)
     for start in range(0, rows, _ROWS_PER_BLOCK):
         width = min(_ROWS_PER_BLOCK, rows - start)
         block[:] = 0.0
-        for segment in segments:
-            code = segment_codes[segment]
+        for segment in segments_to_sum:
+            code = flip_codes_of_segments[segment]
             for r in range(width):
                 block[code, r] += scores_by_segment[segment, start + r]
         half = 1
@@ -139,4 +142,4 @@ def _write_score_sums_under_all_signs(
             half *= 2
         for r in range(width):
             for k in range(size):
-                sums[start + r, k] = block[k, r]
+                score_sums[start + r, k] = block[k, r]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.intervals import small_sample_factor
+from metassay.stats.intervals import compute_interval_widening_factor
 from metassay.stats.isotonic import (
     Counts,
     fit_isotonic,
+    fit_isotonic_to_each_value_row,
     fit_isotonic_to_resamples,
-    fit_isotonic_to_value_rows,
 )
 from metassay.stats.sorted_scores import SortedScores, sort_scores
 
@@ -37,7 +37,7 @@ class GroupFits:
     """Means of the resampled fit to the group alone, over its original outputs."""
     group_means: FloatArray
     """Means of the resampled values of each group."""
-    small_sample_factor: float
+    compute_interval_widening_factor: float
     """By how much errors are larger because of few clusters."""
 
 
@@ -55,7 +55,7 @@ def fit_isotonic_by_group(
     """
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1
-    pooled_means = fit_isotonic_to_value_rows(
+    pooled_means = fit_isotonic_to_each_value_row(
         sorted_scores, values[np.newaxis], weights, groups, group_count
     )[0]
     resampled_fit_means, resampled_means = fit_isotonic_to_resamples(
@@ -84,5 +84,5 @@ def fit_isotonic_by_group(
         resampled_means=resampled_means,
         group_fit_means=group_fit_means,
         group_means=group_means,
-        small_sample_factor=float(small_sample_factor(np.array(cluster_count))),
+        compute_interval_widening_factor=float(compute_interval_widening_factor(np.array(cluster_count))),
     )

@@ -92,7 +92,7 @@ def widened_percentile_interval(
     make them too narrow.
     """
     low, high = percentile_interval(resamples, level)
-    factor = small_sample_factor(cluster_counts, level)
+    factor = compute_interval_widening_factor(cluster_counts, level)
     low = estimates + (low - estimates) * factor
     high = estimates + (high - estimates) * factor
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
@@ -115,13 +115,16 @@ def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[Flo
     return ends[..., 0], ends[..., 1]
 
 
-def small_sample_factor(cluster_counts: LongArray, level: float = 0.95) -> FloatArray:
+def compute_interval_widening_factor(cluster_counts: LongArray, confidence_level: float = 0.95) -> FloatArray:
     """Return how much wider an interval from few clusters must be: the ratio of the quantile of Student's t
     to the normal quantile.
 
     A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
     """
-    return np.asarray(_student_t_quantile(cluster_counts, level) / NormalDist().inv_cdf((1 + level) / 2))
+    return np.asarray(
+        _student_t_quantile(cluster_counts, confidence_level)
+        / NormalDist().inv_cdf((1 + confidence_level) / 2)
+    )
 
 
 def _student_t_quantile(cluster_counts: LongArray, level: float) -> FloatArray:

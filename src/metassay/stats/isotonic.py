@@ -66,17 +66,16 @@ def fit_isotonic(
     values = np.asarray(values, dtype=np.float64)
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     size = len(sorted_scores.knots)
-    fitted = np.empty(size)
+    fitted_values = np.empty(size)
     order = sorted_scores.order
-    _write_isotonic_fit(
-        sorted_scores.knot_of_score,
-        sorted_scores.knots,
+    _fill_isotonic_fit(
+        sorted_scores,
         values[order],
         weights[order],
-        fitted,
-        _allocate_fit_buffers(size),
+        fitted_values,
+        _allocate_isotonic_fit_buffers(size),
     )
-    return fitted
+    return fitted_values
 
 
 def predict_isotonic(
@@ -122,11 +121,11 @@ def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[Floa
     return nearest, ((rows - nearest) ** 2 * weights).sum(axis=1)
 
 
-def fit_isotonic_to_value_rows(
+def fit_isotonic_to_each_value_row(
     sorted_scores: SortedScores,
     value_rows: FloatArray,
     weights: FloatArray,
-    groups: LongArray,
+    group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
     """Fit a non-decreasing function of the scores to each row of values, and average each fit over each group
@@ -137,22 +136,24 @@ def fit_isotonic_to_value_rows(
     order = sorted_scores.order
     size = len(sorted_scores.knots)
     means = np.empty((len(value_rows), group_count))
-    _write_group_means_for_value_rows(
-        sorted_scores.knot_of_score,
-        sorted_scores.offset,
-        sorted_scores.knots,
+    _fill_group_means_for_each_value_row(
+        sorted_scores,
         np.ascontiguousarray(value_rows[:, order]),
         weights[order],
-        groups[order],
+        group_of_output[order],
         np.empty(size),
-        _allocate_fit_buffers(size),
+        _allocate_isotonic_fit_buffers(size),
         means,
     )
     return means
 
 
-def fit_isotonic_to_score_rows(
-    score_rows: FloatArray, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
+def fit_isotonic_to_each_score_row(
+    score_rows: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    group_of_output: LongArray,
+    group_count: int,
 ) -> FloatArray:
     """Fit a non-decreasing function of each row of scores to the same values, and average each fit over each
     group of outputs.
@@ -170,48 +171,51 @@ def fit_isotonic_to_score_rows(
     keys <<= position_bits
     keys |= np.arange(size)
     keys.view(np.float64).sort(axis=1)
-    buffers = _allocate_fit_buffers(size)
-    _write_group_sums_for_score_rows(keys, position_bits, weights * values, weights, groups, buffers, sums)
-    return sums / np.bincount(groups, weights, minlength=group_count)
+    buffers = _allocate_isotonic_fit_buffers(size)
+    _fill_group_sums_for_each_score_row(
+        keys, position_bits, weights * values, weights, group_of_output, buffers, sums
+    )
+    return sums / np.bincount(group_of_output, weights, minlength=group_count)
 
 
-def fit_isotonic_to_permuted_residuals(
+def refit_isotonic_with_permuted_residuals(
     sorted_scores: SortedScores,
     fitted_values: FloatArray,
     residuals: FloatArray,
-    sources: IntArray,
+    permutations: IntArray,
     weights: FloatArray,
-    groups: LongArray,
+    group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
     """Permute the residuals of a fit, fit the new values again, and return by how much each group's mean
     differs from this fit.
 
-    Returns [rows, groups]. The values of a row are `fitted + residuals[sources[row]]`. Its deviation in a
-    group is the mean of the fit to these values minus the mean of the values. All weights are positive.
+    Returns [rows, groups]. The values of a row are `fitted_values + residuals[permutations[row]]`. Its
+    deviation in a group is the mean of the fit to these values minus the mean of the values. All weights are
+    positive.
     """
     order = sorted_scores.order
     knot_ends = np.append(np.flatnonzero(np.diff(sorted_scores.knot_of_score)), len(order) - 1) + 1
-    sums = np.empty((len(sources), group_count))
-    _write_deviation_sums_for_permutations(
+    sums = np.empty((len(permutations), group_count))
+    _fill_group_deviations_for_permuted_residuals(
         order,
         knot_ends,
         fitted_values[order],
         residuals,
-        sources,
+        permutations,
         weights[order],
-        groups[order],
-        _allocate_fit_buffers(len(order)),
+        group_of_output[order],
+        _allocate_isotonic_fit_buffers(len(order)),
         sums,
     )
-    return sums / np.bincount(groups, weights, minlength=group_count)
+    return sums / np.bincount(group_of_output, weights, minlength=group_count)
 
 
 def fit_isotonic_to_resamples(
     sorted_scores: SortedScores,
     values: FloatArray,
     weights: FloatArray,
-    groups: LongArray,
+    group_of_output: LongArray,
     group_count: int,
     clusters: LongArray,
     resample_counts: Counts,
@@ -227,24 +231,22 @@ def fit_isotonic_to_resamples(
     size = len(sorted_scores.knots)
     original_means = np.empty((len(resample_counts), group_count))
     resampled_means = np.empty((len(resample_counts), group_count))
-    _write_group_means_for_resamples(
-        sorted_scores.knot_of_score,
-        sorted_scores.offset,
-        sorted_scores.knots,
+    _fill_group_means_for_each_resample(
+        sorted_scores,
         values[order],
         weights[order],
-        groups[order],
+        group_of_output[order],
         clusters[order],
         resample_counts,
         np.empty(size),
-        _allocate_fit_buffers(size),
+        _allocate_isotonic_fit_buffers(size),
         original_means,
         resampled_means,
     )
     return original_means, resampled_means
 
 
-def _allocate_fit_buffers(score_count: int) -> _FitBuffers:
+def _allocate_isotonic_fit_buffers(score_count: int) -> _FitBuffers:
     """Allocate the arrays that isotonic fits of this many scores write intermediate results to."""
     floats = np.empty((8, score_count + 1))
     integers = np.empty((4, score_count + 1), dtype=np.int64)
@@ -265,57 +267,58 @@ def _allocate_fit_buffers(score_count: int) -> _FitBuffers:
 
 
 @kernel
-def _write_isotonic_fit(
-    knot_of_score: LongArray,
-    knots: FloatArray,
+def _fill_isotonic_fit(
+    sorted_scores: SortedScores,
     values: FloatArray,
     weights: FloatArray,
-    fitted: FloatArray,
+    fitted_values: FloatArray,
     buffers: _FitBuffers,
 ) -> None:
-    """Fit a non-decreasing function of the scores to values, and write it at each distinct score to `fitted`.
-    NaN if all weights are 0.
+    """Fit a non-decreasing function of the scores to values, and write it at each distinct score to
+    `fitted_values`. NaN if all weights are 0.
     """
-    knot_count = _sum_values_at_distinct_scores(knot_of_score, len(knots), values, weights, buffers)
+    knot_count = _sum_values_at_distinct_scores(sorted_scores, values, weights, buffers)
     blocks = _pool_adjacent_violators(knot_count, buffers)
-    _interpolate_isotonic_fit(blocks, knots, fitted, buffers)
+    _interpolate_isotonic_fit(blocks, sorted_scores.knots, fitted_values, buffers)
 
 
 @kernel
 def _interpolate_isotonic_fit(
-    block_count: int, knots: FloatArray, fitted: FloatArray, buffers: _FitBuffers
+    block_count: int, knots: FloatArray, fitted_values: FloatArray, buffers: _FitBuffers
 ) -> None:
-    """Write the fitted value at every distinct score to `fitted`, given the blocks on which the fit is
+    """Write the fitted value at every distinct score to `fitted_values`, given the blocks on which the fit is
     constant.
 
     The fit is constant on a block, linear between blocks, and constant outside them.
     """
     if block_count == 0:
-        fitted[:] = np.nan
+        fitted_values[:] = np.nan
         return
     block_values = buffers.block_values
     present_knots = buffers.present_knots
-    fitted[: present_knots[0]] = block_values[0]
+    fitted_values[: present_knots[0]] = block_values[0]
     first = present_knots[0]
     for block in range(block_count - 1):
         last = present_knots[buffers.block_end[block] - 1]
-        fitted[first : last + 1] = block_values[block]
+        fitted_values[first : last + 1] = block_values[block]
         first = present_knots[buffers.block_end[block]]
         start = knots[last]
         end = knots[first]
         slope = (block_values[block + 1] - block_values[block]) / (end - start)
         for knot in range(last + 1, first):
-            fitted[knot] = block_values[block] + slope * (knots[knot] - start)
-    fitted[first:] = block_values[block_count - 1]
+            fitted_values[knot] = block_values[block] + slope * (knots[knot] - start)
+    fitted_values[first:] = block_values[block_count - 1]
 
 
 @kernel
 def _sum_values_at_distinct_scores(
-    knot_of_score: LongArray, knot_count: int, values: FloatArray, weights: FloatArray, buffers: _FitBuffers
+    sorted_scores: SortedScores, values: FloatArray, weights: FloatArray, buffers: _FitBuffers
 ) -> int:
     """Sum the values and weights at each distinct score, list the distinct scores with a positive weight, and
     return their number.
     """
+    knot_of_score = sorted_scores.knot_of_score
+    knot_count = len(sorted_scores.knots)
     for knot in range(knot_count):
         buffers.knot_sums[knot] = 0.0
         buffers.knot_weights[knot] = 0.0
@@ -369,59 +372,60 @@ def _pool_adjacent_violators(score_count: int, buffers: _FitBuffers) -> int:
 
 
 @kernel
-def _write_fit_means_by_group(
-    knot_of_score: LongArray,
-    offset: FloatArray,
-    knots: FloatArray,
-    fitted: FloatArray,
+def _fill_group_means_of_isotonic_fit(
+    sorted_scores: SortedScores,
+    fitted_values: FloatArray,
     weights: FloatArray,
-    groups: LongArray,
-    means: FloatArray,
+    group_of_output: LongArray,
+    group_means: FloatArray,
 ) -> None:
-    """Write the weighted mean of the fit in each group of outputs to `means`. It is NaN for a group without
-    weight.
+    """Write the weighted mean of the fit in each group of outputs to `group_means`. It is NaN for a group
+    without weight.
     """
-    totals = np.zeros(len(means))
-    means[:] = 0.0
+    knots = sorted_scores.knots
+    knot_of_score = sorted_scores.knot_of_score
+    offset = sorted_scores.offset
+    totals = np.zeros(len(group_means))
+    group_means[:] = 0.0
     for p in range(len(knot_of_score)):
-        means[groups[p]] += weights[p] * fitted[knot_of_score[p]]
-        totals[groups[p]] += weights[p]
+        group_means[group_of_output[p]] += weights[p] * fitted_values[knot_of_score[p]]
+        totals[group_of_output[p]] += weights[p]
     for p in range(len(knot_of_score)):
         knot = knot_of_score[p]
         if offset[p] != 0.0 and knot + 1 < len(knots):
-            slope = (fitted[knot + 1] - fitted[knot]) / (knots[knot + 1] - knots[knot])
-            means[groups[p]] += weights[p] * offset[p] * slope
-    for group in range(len(means)):
-        means[group] = means[group] / totals[group] if totals[group] > 0.0 else np.nan
+            slope = (fitted_values[knot + 1] - fitted_values[knot]) / (knots[knot + 1] - knots[knot])
+            group_means[group_of_output[p]] += weights[p] * offset[p] * slope
+    for group in range(len(group_means)):
+        group_means[group] = group_means[group] / totals[group] if totals[group] > 0.0 else np.nan
 
 
 @kernel
-def _write_group_means_for_value_rows(
-    knot_of_score: LongArray,
-    offset: FloatArray,
-    knots: FloatArray,
+def _fill_group_means_for_each_value_row(
+    sorted_scores: SortedScores,
     value_rows: FloatArray,
     weights: FloatArray,
-    groups: LongArray,
-    fitted: FloatArray,
+    group_of_output: LongArray,
+    fitted_values: FloatArray,
     buffers: _FitBuffers,
-    means: FloatArray,
+    group_means: FloatArray,
 ) -> None:
-    """Fit each row of values, and write the mean of the fit in each group of outputs to `means`."""
+    """Fit each row of values, and write the mean of the fit in each group of outputs to `group_means`."""
     for row in range(len(value_rows)):
-        _write_isotonic_fit(knot_of_score, knots, value_rows[row], weights, fitted, buffers)
-        _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
+        _fill_isotonic_fit(sorted_scores, value_rows[row], weights, fitted_values, buffers)
+        _fill_group_means_of_isotonic_fit(
+            sorted_scores, fitted_values, weights, group_of_output, group_means[row]
+        )
 
 
 @kernel
-def _write_group_sums_for_score_rows(
-    key_rows: LongArray,
+def _fill_group_sums_for_each_score_row(
+    sorted_score_rows: LongArray,
     position_bits: int,
     weighted_values: FloatArray,
     weights: FloatArray,
-    groups: LongArray,
+    group_of_output: LongArray,
     buffers: _FitBuffers,
-    sums: FloatArray,
+    group_sums: FloatArray,
 ) -> None:
     """Fit the values on each row of scores, and write the sums of the fit by group. Rows are sorted, and the
     last bits of a score hold its position.
@@ -433,8 +437,8 @@ def _write_group_sums_for_score_rows(
     sorted_groups = np.empty(size, np.int64)
     buffers.cumulative_sums[0] = 0.0
     buffers.cumulative_weights[0] = 0.0
-    for row in range(len(key_rows)):
-        keys = key_rows[row]
+    for row in range(len(sorted_score_rows)):
+        keys = sorted_score_rows[row]
         total_sum = 0.0
         total_weight = 0.0
         count = 0
@@ -443,14 +447,14 @@ def _write_group_sums_for_score_rows(
             total_sum += weighted_values[position]
             total_weight += weights[position]
             sorted_weights[p] = weights[position]
-            sorted_groups[p] = groups[position]
+            sorted_groups[p] = group_of_output[position]
             is_last_of_knot = p + 1 == size or keys[p] >> position_bits != keys[p + 1] >> position_bits
             buffers.cumulative_sums[count + 1] = total_sum
             buffers.cumulative_weights[count + 1] = total_weight
             knot_ends[count] = p + 1
             count += is_last_of_knot
         blocks = _find_constant_intervals_of_isotonic_fit(count, buffers)
-        row_sums = sums[row]
+        row_sums = group_sums[row]
         row_sums[:] = 0.0
         start = 0
         for block in range(blocks):
@@ -462,45 +466,45 @@ def _write_group_sums_for_score_rows(
 
 
 @kernel
-def _write_deviation_sums_for_permutations(
-    order: LongArray,
-    knot_ends: LongArray,
-    fitted: FloatArray,
+def _fill_group_deviations_for_permuted_residuals(
+    output_order: LongArray,
+    distinct_score_ends: LongArray,
+    fitted_values: FloatArray,
     residuals: FloatArray,
-    sources: IntArray,
+    permutations: IntArray,
     weights: FloatArray,
-    groups: LongArray,
+    group_of_output: LongArray,
     buffers: _FitBuffers,
-    sums: FloatArray,
+    deviation_sums: FloatArray,
 ) -> None:
     """Fit the values with each permutation of the residuals, and write the weighted sum of fit minus values
     in each group.
     """
-    weighted_values = np.empty(len(order))
-    output_sums = np.empty(len(order))
+    weighted_values = np.empty(len(output_order))
+    output_sums = np.empty(len(output_order))
     total_weights = np.cumsum(weights)
     buffers.cumulative_sums[0] = 0.0
     buffers.cumulative_weights[0] = 0.0
-    for knot in range(len(knot_ends)):
-        buffers.cumulative_weights[knot + 1] = total_weights[knot_ends[knot] - 1]
-    for row in range(len(sources)):
-        row_sources = sources[row]
+    for knot in range(len(distinct_score_ends)):
+        buffers.cumulative_weights[knot + 1] = total_weights[distinct_score_ends[knot] - 1]
+    for row in range(len(permutations)):
+        permutation = permutations[row]
         total_sum = 0.0
-        for p in range(len(order)):
-            weighted_values[p] = weights[p] * (fitted[p] + residuals[row_sources[order[p]]])
+        for p in range(len(output_order)):
+            weighted_values[p] = weights[p] * (fitted_values[p] + residuals[permutation[output_order[p]]])
             total_sum += weighted_values[p]
             output_sums[p] = total_sum
-        for knot in range(len(knot_ends)):
-            buffers.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
-        blocks = _find_constant_intervals_of_isotonic_fit(len(knot_ends), buffers)
-        row_sums = sums[row]
+        for knot in range(len(distinct_score_ends)):
+            buffers.cumulative_sums[knot + 1] = output_sums[distinct_score_ends[knot] - 1]
+        blocks = _find_constant_intervals_of_isotonic_fit(len(distinct_score_ends), buffers)
+        row_sums = deviation_sums[row]
         row_sums[:] = 0.0
         start = 0
         for block in range(blocks):
-            end = knot_ends[buffers.block_end[block] - 1]
+            end = distinct_score_ends[buffers.block_end[block] - 1]
             value = buffers.block_values[block]
             for p in range(start, end):
-                row_sums[groups[p]] += weights[p] * value - weighted_values[p]
+                row_sums[group_of_output[p]] += weights[p] * value - weighted_values[p]
             start = end
 
 
@@ -528,7 +532,7 @@ def _find_constant_intervals_of_isotonic_fit(score_count: int, buffers: _FitBuff
     for vertex in range(vertex_count - 1):
         start = vertices[vertex]
         end = vertices[vertex + 1]
-        slope = _compute_mean_between_points(start, end, buffers)
+        slope = _compute_mean_from_cumulative_sums(start, end, buffers)
         candidates[candidate_count] = start
         candidate_count += 1
         for point in range(start + 1, end):
@@ -539,13 +543,13 @@ def _find_constant_intervals_of_isotonic_fit(score_count: int, buffers: _FitBuff
     for block in range(vertex_count - 1):
         start = vertices[block]
         end = vertices[block + 1]
-        buffers.block_values[block] = _compute_mean_between_points(start, end, buffers)
+        buffers.block_values[block] = _compute_mean_from_cumulative_sums(start, end, buffers)
         buffers.block_end[block] = end
     return vertex_count - 1
 
 
 @kernel
-def _compute_mean_between_points(start: int, end: int, buffers: _FitBuffers) -> float:
+def _compute_mean_from_cumulative_sums(start: int, end: int, buffers: _FitBuffers) -> float:
     """Compute the mean of the values between two points of the cumulative sums. It is 0 if rounding made
     their weight 0.
     """
@@ -580,28 +584,24 @@ def _find_convex_minorant_vertices(candidate_count: int, buffers: _FitBuffers) -
 
 
 @kernel
-def _write_group_means_for_resamples(
-    knot_of_score: LongArray,
-    offset: FloatArray,
-    knots: FloatArray,
+def _fill_group_means_for_each_resample(
+    sorted_scores: SortedScores,
     values: FloatArray,
     weights: FloatArray,
-    groups: LongArray,
+    group_of_output: LongArray,
     clusters: LongArray,
-    counts: Counts,
-    fitted: FloatArray,
+    resample_counts: Counts,
+    fitted_values: FloatArray,
     buffers: _FitBuffers,
     original_means: FloatArray,
     resampled_means: FloatArray,
 ) -> None:
     """Fit the values on each resample, and write the means of each fit by group of outputs to two arrays."""
     resampled_weights = np.empty(len(weights))
-    for b in range(len(counts)):
+    for b in range(len(resample_counts)):
         for p in range(len(weights)):
-            resampled_weights[p] = weights[p] * counts[b, clusters[p]]
-        knot_count = _sum_values_at_distinct_scores(
-            knot_of_score, len(knots), values, resampled_weights, buffers
-        )
+            resampled_weights[p] = weights[p] * resample_counts[b, clusters[p]]
+        knot_count = _sum_values_at_distinct_scores(sorted_scores, values, resampled_weights, buffers)
         buffers.cumulative_sums[0] = 0.0
         buffers.cumulative_weights[0] = 0.0
         for knot in range(knot_count):
@@ -610,8 +610,10 @@ def _write_group_means_for_resamples(
                 buffers.cumulative_weights[knot] + buffers.present_weights[knot]
             )
         blocks = _find_constant_intervals_of_isotonic_fit(knot_count, buffers)
-        _interpolate_isotonic_fit(blocks, knots, fitted, buffers)
-        _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
-        _write_fit_means_by_group(
-            knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b]
+        _interpolate_isotonic_fit(blocks, sorted_scores.knots, fitted_values, buffers)
+        _fill_group_means_of_isotonic_fit(
+            sorted_scores, fitted_values, weights, group_of_output, original_means[b]
+        )
+        _fill_group_means_of_isotonic_fit(
+            sorted_scores, fitted_values, resampled_weights, group_of_output, resampled_means[b]
         )

@@ -21,7 +21,7 @@ from scipy.special import fdtrc
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, divide_or_zero
 from metassay.stats.compilation import kernel
-from metassay.stats.stream_kernels import draw_integer_below, mix_bits_in_kernel
+from metassay.stats.stream_kernels import draw_integer_below, hash_integer_in_compiled_code
 from metassay.stats.streams import SPLITMIX_STEP
 
 _EQUAL_FACTOR = 1 - 1e-9  # statistics that are equal differ by rounding
@@ -42,7 +42,7 @@ class PermutationPValues(NamedTuple):
 
 
 def run_label_permutation_test(
-    right_counts: IntArray,
+    correct_counts: IntArray,
     total_counts: IntArray,
     labels: IntArray,
     block_starts: LongArray,
@@ -74,25 +74,31 @@ def run_label_permutation_test(
     key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
     block_starts = block_starts.astype(np.int64)
     labels = labels.astype(np.int32)
-    residuals, largest_variance = _subtract_expected_right_outcomes(right_counts, total_counts, block_starts)
+    residuals, largest_variance = _subtract_expected_correct_counts(
+        correct_counts, total_counts, block_starts
+    )
 
-    def compute_statistics_of_permutations(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
+    def compute_test_statistics_of_permutations(
+        permutation_numbers: range, *, is_permuted: bool
+    ) -> FloatArray:
         sums = []
         for number in permutation_numbers:
             sums.append(
-                _sum_units_by_permuted_label(
-                    residuals, total_counts, labels, block_starts, group_count, key, number, shuffled
+                _sum_residuals_by_permuted_group(
+                    residuals, total_counts, labels, block_starts, group_count, key, number, is_permuted
                 )
             )
-        return _compute_group_difference_statistics(np.stack(sums), largest_variance)
+        return _compute_welch_and_brown_forsythe_statistics(np.stack(sums), largest_variance)
 
-    def compute_permuted_statistics(first_permutation: int) -> FloatArray:
-        last = min(first_permutation + _PERMUTATIONS_PER_TASK, permutations)
-        return compute_statistics_of_permutations(range(first_permutation, last), shuffled=True)
+    def compute_test_statistics_of_block(first_permutation_number: int) -> FloatArray:
+        last = min(first_permutation_number + _PERMUTATIONS_PER_TASK, permutations)
+        return compute_test_statistics_of_permutations(
+            range(first_permutation_number, last), is_permuted=True
+        )
 
-    observed = compute_statistics_of_permutations(range(1), shuffled=False)
+    observed = compute_test_statistics_of_permutations(range(1), is_permuted=False)
     with ThreadPoolExecutor(workers) as pool:
-        tasks = pool.map(compute_permuted_statistics, range(0, permutations, _PERMUTATIONS_PER_TASK))
+        tasks = pool.map(compute_test_statistics_of_block, range(0, permutations, _PERMUTATIONS_PER_TASK))
         null = np.concatenate(list(tasks), axis=1)
     tested = ~np.isnan(observed[0, 0])
     # The largest statistic over all columns of a permutation adjusts for testing all columns.
@@ -117,8 +123,8 @@ def _count_extreme_permutations(
     return extreme
 
 
-def _subtract_expected_right_outcomes(
-    right_counts: IntArray, total_counts: IntArray, block_starts: LongArray
+def _subtract_expected_correct_counts(
+    correct_counts: IntArray, total_counts: IntArray, block_starts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
     """Subtract from the right outcomes of each unit those expected from the share of its block. Also return
     the largest possible variance.
@@ -126,11 +132,11 @@ def _subtract_expected_right_outcomes(
     That is the mean square of a residual if each unit were all right or all wrong, [columns].
     """
     block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
-    right_per_block = _sum_rows_by_block(right_counts, block_starts)
-    share = divide_or_zero(right_per_block, _sum_rows_by_block(total_counts, block_starts))[block_of_unit]
-    residuals = right_counts - share * total_counts
+    correct_per_block = _sum_rows_by_block(correct_counts, block_starts)
+    share = divide_or_zero(correct_per_block, _sum_rows_by_block(total_counts, block_starts))[block_of_unit]
+    residuals = correct_counts - share * total_counts
     largest_variance = (share * (1 - share) * total_counts.astype(np.float64) ** 2).sum(axis=0) / len(
-        right_counts
+        correct_counts
     )
     return residuals, largest_variance
 
@@ -146,13 +152,15 @@ def _sum_rows_by_block(values: IntArray, block_starts: LongArray) -> LongArray:
     return np.diff(running[block_starts], axis=0)
 
 
-def _compute_group_difference_statistics(group_sums: FloatArray, largest_variance: FloatArray) -> FloatArray:
+def _compute_welch_and_brown_forsythe_statistics(
+    group_sums: FloatArray, largest_possible_variance: FloatArray
+) -> FloatArray:
     """Compute Welch's statistic and that of Brown and Forsythe for differences between groups, for each
     permutation.
 
     NaN with fewer than two groups that have more than one unit.
     """
-    columns = len(largest_variance)
+    columns = len(largest_possible_variance)
     sums, squares, totals_and_units = np.split(group_sums, [columns, 2 * columns], axis=-1)
     total, units = (np.broadcast_to(half, sums.shape) for half in np.split(totals_and_units, 2, axis=-1))
     used = units > 1
@@ -160,7 +168,7 @@ def _compute_group_difference_statistics(group_sums: FloatArray, largest_varianc
     within = np.where(used, np.maximum(squares - sums**2 / np.maximum(units, 1), 0), 0)
     mean = divide_or_zero(sums, total)
 
-    regularised_within = within + _PRIOR_UNITS * largest_variance
+    regularised_within = within + _PRIOR_UNITS * largest_possible_variance
     weight = np.where(
         used, divide_or_zero(total**2 * (degrees + _PRIOR_UNITS), units * regularised_within), 0
     )
@@ -171,7 +179,7 @@ def _compute_group_difference_statistics(group_sums: FloatArray, largest_varianc
     share = divide_or_zero(size, size.sum(axis=1)[:, None])
     centre = (share * mean).sum(axis=1)
     variance = divide_or_zero(
-        units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size
+        units * (within + _MIN_VARIANCE_SHARE * degrees * largest_possible_variance), degrees * size
     )
     between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
     brown_forsythe = _compute_brown_forsythe_log_p(between, variance, share, degrees)
@@ -206,24 +214,24 @@ def _compute_brown_forsythe_log_p(
 
 
 @kernel
-def _sum_units_by_permuted_label(
+def _sum_residuals_by_permuted_group(
     residuals: FloatArray,
-    total: IntArray,
-    labels: IntArray,
+    total_counts: IntArray,
+    group_of_unit: IntArray,
     block_starts: LongArray,
     group_count: int,
-    key: np.uint64,
-    permutation: int,
-    shuffled: bool,
+    random_key: np.uint64,
+    permutation_number: int,
+    is_permuted: bool,
 ) -> FloatArray:
     """Sum residuals, their squares, totals and numbers of units by group, after one random permutation of the
     group labels.
 
-    If `shuffled`, the labels are first permuted within blocks (Fisher–Yates).
+    If `is_permuted`, the labels are first permuted within blocks (Fisher–Yates).
     """
-    permuted = labels.copy()
-    if shuffled:
-        state = mix_bits_in_kernel(key + np.uint64(permutation) * SPLITMIX_STEP)
+    permuted = group_of_unit.copy()
+    if is_permuted:
+        state = hash_integer_in_compiled_code(random_key + np.uint64(permutation_number) * SPLITMIX_STEP)
         for block in range(len(block_starts) - 1):
             first = block_starts[block]
             for last in range(block_starts[block + 1] - 1, first, -1):
@@ -231,7 +239,7 @@ def _sum_units_by_permuted_label(
                 other = first + offset
                 permuted[last], permuted[other] = permuted[other], permuted[last]
     columns = residuals.shape[1]
-    total_columns = total.shape[1]
+    total_columns = total_counts.shape[1]
     sums = np.zeros((group_count, 2 * (columns + total_columns)))
     for unit in range(len(permuted)):
         group_sums = sums[permuted[unit]]
@@ -240,6 +248,6 @@ def _sum_units_by_permuted_label(
             group_sums[column] += residual
             group_sums[columns + column] += residual * residual
         for column in range(total_columns):
-            group_sums[2 * columns + column] += total[unit, column]
-            group_sums[2 * columns + total_columns + column] += total[unit, column] > 0
+            group_sums[2 * columns + column] += total_counts[unit, column]
+            group_sums[2 * columns + total_columns + column] += total_counts[unit, column] > 0
     return sums

@@ -44,7 +44,7 @@ class JackknifedShare:
     value: float
     pseudo_values: FloatArray
 
-    def to_interval(self) -> IntervalEstimate:
+    def compute_confidence_interval(self) -> IntervalEstimate:
         """Return the share with its 95 % confidence interval, from the spread of the pseudo-values of the
         clusters.
         """
@@ -56,7 +56,7 @@ class JackknifedShare:
         return IntervalEstimate(self.value, self.value - margin, self.value + margin)
 
 
-def estimate_share_of_labels_saved(
+def estimate_labelling_effort_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> IntervalEstimate:
     """Estimate the share of human labels that a metric makes unnecessary, averaged over the rows of scores,
@@ -66,10 +66,12 @@ def estimate_share_of_labels_saved(
     differences of pairs of systems (`compute_system_differences`) for a difference. Missing scores are NaN.
     `clusters` numbers the cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
-    return jackknife_share_of_labels_saved(human_scores, metric_scores, clusters).to_interval()
+    return jackknife_labelling_effort_saved(
+        human_scores, metric_scores, clusters
+    ).compute_confidence_interval()
 
 
-def jackknife_share_of_labels_saved(
+def jackknife_labelling_effort_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> JackknifedShare:
     """Estimate the share of human labels that a metric makes unnecessary, and how much each cluster of items
@@ -84,7 +86,9 @@ def jackknife_share_of_labels_saved(
     defined_count = np.zeros(cluster_count + 1)
     for start in range(0, len(human_scores), series_per_block):
         block = slice(start, start + series_per_block)
-        shares = _compute_shares_leaving_out_clusters(human_scores[block], metric_scores[block], clusters)
+        shares = _compute_effort_saved_without_each_cluster(
+            human_scores[block], metric_scores[block], clusters
+        )
         defined = ~np.isnan(shares)
         share_sum += np.where(defined, shares, 0.0).sum(axis=0)
         defined_count += defined.sum(axis=0)
@@ -97,7 +101,7 @@ def jackknife_share_of_labels_saved(
     return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * mean_shares[1:])
 
 
-def _compute_shares_leaving_out_clusters(
+def _compute_effort_saved_without_each_cluster(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
     """Compute for each row of scores the share of human labels saved, first with all clusters, and then

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metassay.stats.arrays import BoolArray, FloatArray
-from metassay.stats.intervals import small_sample_factor
+from metassay.stats.intervals import compute_interval_widening_factor
 
 # The standard deviation of a difference is at least that of this many observations.
 _MIN_OBSERVATIONS = 0.5
@@ -79,24 +79,26 @@ def select_candidates_that_may_be_best(
     estimates = estimates[defined]
     draws = resamples[defined]
     deviations = draws[:, ~np.isnan(draws).any(axis=0)] - estimates[:, None]
-    deviations *= float(small_sample_factor(np.array(cluster_count), level))
-    spreads = _compute_deviations_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
+    deviations *= float(compute_interval_widening_factor(np.array(cluster_count), level))
+    spreads = _compute_standard_errors_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
     p[defined] = _compute_p_values_of_being_best(estimates, deviations, spreads)
     return defined & (p > 1 - level), p
 
 
-def _compute_deviations_of_row_differences(deviations: FloatArray, minimum: float) -> FloatArray:
-    """Return the standard deviation of the difference of every two rows of an array, or `minimum` if that is
-    larger.
+def _compute_standard_errors_of_row_differences(
+    resample_deviations: FloatArray, smallest_standard_error: float
+) -> FloatArray:
+    """Return the standard deviation of the difference of every two rows of an array, or
+    `smallest_standard_error` if that is larger.
 
     A smaller one comes from two candidates that happen never to differ.
     """
-    centred = deviations - deviations.mean(axis=1, keepdims=True)
-    covariances = centred @ centred.T / max(deviations.shape[1], 1)
+    centred = resample_deviations - resample_deviations.mean(axis=1, keepdims=True)
+    covariances = centred @ centred.T / max(resample_deviations.shape[1], 1)
     variances = np.diag(covariances)
     # Rounding can make the variance of a difference slightly negative.
     difference_variances = np.maximum(variances[:, None] + variances - 2 * covariances, 0)
-    return np.asarray(np.maximum(np.sqrt(difference_variances), minimum))
+    return np.asarray(np.maximum(np.sqrt(difference_variances), smallest_standard_error))
 
 
 def _compute_p_values_of_being_best(

@@ -18,11 +18,15 @@ UPPER_TAIL: FloatArray = ndtr(
 
 
 @kernel
-def interpolate_normal_tail_probability(total: float, squares: float, upper_tail: FloatArray) -> float:
+def interpolate_normal_p_value(
+    difference_sum: float, square_sum: float, upper_tail_table: FloatArray
+) -> float:
     """Return the probability that a normal variable exceeds total / √squares, interpolated in a table."""
-    if squares <= 0.0:
+    if square_sum <= 0.0:
         return 0.5
-    z = min(max(total / np.sqrt(squares), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)
+    z = min(max(difference_sum / np.sqrt(square_sum), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)
     position = (z + _LARGEST_Z) * _STEPS_PER_UNIT
     step = int(position)
-    return float(upper_tail[step] + (position - step) * (upper_tail[step + 1] - upper_tail[step]))
+    return float(
+        upper_tail_table[step] + (position - step) * (upper_tail_table[step + 1] - upper_tail_table[step])
+    )

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-# Branches, for `create_random_generator_from_key`. Changing a number changes published results.
+# Branches, for `spawn_random_generator`. Changing a number changes published results.
 # Below the branch of a data set: bootstrap resamples of segments, documents or items.
 RESAMPLED_UNITS = 1
 # Below the branch of a data set: random subsets of the segments, drawn without replacement.
@@ -32,9 +32,8 @@ CORRECTION_FOLDS = 8
 # Resamples of clusters, for the gain of a correction.
 CORRECTION_DRAWS = 9
 
-# Numbers for `create_random_generator_from_numbers`. All metrics share them, so that the result for a metric
-# does not depend on the other metrics of a run.
-# Null hypothesis that all systems deviate alike.
+# Second numbers of `np.random.default_rng([seed, number])`. All metrics share them, so that the result for a
+# metric does not depend on the other metrics of a run. Null hypothesis that all systems deviate alike.
 EQUAL_DEPENDENCE = 1
 # Null hypothesis that a metric favours no system.
 FAIR_DEPENDENCE = 2
@@ -44,29 +43,24 @@ SAMPLE_SIZES = 1
 NUMBERS_OF_SYSTEMS = 2
 
 
-def create_random_generator_from_key(seed: int, *key: int) -> np.random.Generator:
+def spawn_random_generator(seed: int, *key: int) -> np.random.Generator:
     """Create a random generator from a seed and a key of integers. Generators with different keys are
     independent.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def create_random_generator_from_numbers(seed: int, *numbers: int) -> np.random.Generator:
-    """Create a random generator from a seed and further integers."""
-    return np.random.default_rng([seed, *numbers])
-
-
-def create_random_generator_from_names(seed: int, *names: str) -> np.random.Generator:
+def create_random_generator_for_name(seed: int, *names: str) -> np.random.Generator:
     """Create a random generator from a seed and one or more names. Generators with different names are
     independent.
     """
-    return create_random_generator_from_numbers(seed, *(hash_name_to_integer(name) for name in names))
+    return np.random.default_rng([seed, *(hash_name_to_integer(name) for name in names)])
 
 
 def create_random_generator_from_text(seed: int, text: str) -> np.random.Generator:
     """Create a random generator that depends only on a seed and a text."""
     digest = blake2b(text.encode(), digest_size=8).digest()
-    return create_random_generator_from_numbers(seed, int.from_bytes(digest, "little"))
+    return np.random.default_rng([seed, int.from_bytes(digest, "little")])
 
 
 def hash_name_to_integer(name: str) -> int:

@@ -171,7 +171,7 @@ def correlate_rows(first_rows: FloatArray, second_rows: FloatArray, statistic: s
     # One row per item, so that NumPy compares an item with another in all vectors at once.
     x = np.ascontiguousarray(np.where(is_missing, np.nan, first_rows).T, dtype=np.float64)
     y = np.ascontiguousarray(np.where(is_missing, np.nan, second_rows).T, dtype=np.float64)
-    is_defined = _find_columns_with_distinct_scores(x) & _find_columns_with_distinct_scores(y)
+    is_defined = _find_non_constant_columns(x) & _find_non_constant_columns(y)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(is_defined, STATISTICS[statistic](x, y), np.nan)
 
@@ -189,7 +189,7 @@ def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
     return matrix
 
 
-def _find_columns_with_distinct_scores(scores: FloatArray) -> BoolArray:
+def _find_non_constant_columns(scores: FloatArray) -> BoolArray:
     """Return for each column of an array whether it has two scores that differ."""
     return np.asarray(np.fmin.reduce(scores, initial=np.inf) < np.fmax.reduce(scores, initial=-np.inf))
 
@@ -257,8 +257,8 @@ def _compute_kendall_tau_of_columns(x: FloatArray, y: FloatArray) -> FloatArray:
 
 def _compute_weighted_tau_of_columns(x: FloatArray, y: FloatArray) -> FloatArray:
     """Compute `weighted_tau` of each column of one array with the same column of another."""
-    by_x = _compute_tau_with_item_weights(x, y, _compute_weights_by_rank(x, y))
-    by_y = _compute_tau_with_item_weights(x, y, _compute_weights_by_rank(y, x))
+    by_x = _compute_tau_with_item_weights(x, y, _compute_item_weights_from_ranks(x, y))
+    by_y = _compute_tau_with_item_weights(x, y, _compute_item_weights_from_ranks(y, x))
     return (by_x + by_y) / 2
 
 
@@ -285,15 +285,19 @@ def _find_signs_of_differences(first: FloatArray, second: FloatArray) -> NDArray
     return (first > second).view(np.int8) - (first < second).view(np.int8)
 
 
-def _compute_weights_by_rank(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Compute the weight 1 / (rank + 1) of each item, where ranks from 0 follow the scores `x`, and ties in
-    `x` follow `y`.
+def _compute_item_weights_from_ranks(scores: FloatArray, tie_breaking_scores: FloatArray) -> FloatArray:
+    """Compute the weight 1 / (rank + 1) of each item, where ranks from 0 follow the scores `scores`, and ties
+    in `scores` follow `tie_breaking_scores`.
     """
-    places = np.arange(len(x))[:, None]
+    places = np.arange(len(scores))[:, None]
     ranks = []
-    for i in range(len(x)):
-        is_above_if_tied = (y > y[i]) | ((y == y[i]) & (places > i))
-        ranks.append(_count_true_in_columns((x > x[i]) | ((x == x[i]) & is_above_if_tied)))
+    for i in range(len(scores)):
+        is_above_if_tied = (tie_breaking_scores > tie_breaking_scores[i]) | (
+            (tie_breaking_scores == tie_breaking_scores[i]) & (places > i)
+        )
+        ranks.append(
+            _count_true_in_columns((scores > scores[i]) | ((scores == scores[i]) & is_above_if_tied))
+        )
     return 1 / (np.array(ranks) + 1)
 
 

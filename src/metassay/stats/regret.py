@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.intervals import IntervalEstimate, small_sample_factor
+from metassay.stats.intervals import IntervalEstimate, compute_interval_widening_factor
 
 _END_LEVEL = 0.975  # of either end of a 95 % interval
 _LEAST_SPREAD = 0.5  # in pairs of one cluster: two metrics that never differed may differ in the next one
@@ -49,7 +49,7 @@ def estimate_metric_regret(
     observed = []
     resampled = []
     for context in context_accuracies:
-        differences, draws = _subtract_accuracy_of_metric(context, metric)
+        differences, draws = _subtract_metric_accuracy_from_others(context, metric)
         if not len(differences):
             return None
         observed.append(differences)
@@ -59,47 +59,51 @@ def estimate_metric_regret(
         share * np.maximum(draws.max(axis=0), 0) for share, draws in zip(shares, resampled)
     )
     high = float(np.quantile(resampled_regret, _END_LEVEL))
-    low = _compute_lower_end_of_regret(shares, context_accuracies, observed, resampled)
+    low = _compute_lower_bound_of_metric_regret(shares, context_accuracies, observed, resampled)
     # Bootstrap correction of bias: the resamples exceed the observed value as much as it exceeds the truth.
     corrected = 2 * observed_regret - float(np.mean(resampled_regret))
     return IntervalEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
 
 
-def _subtract_accuracy_of_metric(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
+def _subtract_metric_accuracy_from_others(
+    context_accuracies: ContextAccuracies, metric_index: int
+) -> tuple[FloatArray, FloatArray]:
     """Subtract the accuracy of one metric from those of all other metrics, observed and on each resample.
 
     Shapes: [others] and [others, resamples]. Empty where the metric or the interval is undefined.
     """
-    is_known = ~np.isnan(context.accuracy) & ~np.isnan(context.resamples).any(axis=1)
-    if not is_known[metric] or context.clusters < 2:
+    is_known = ~np.isnan(context_accuracies.accuracy) & ~np.isnan(context_accuracies.resamples).any(axis=1)
+    if not is_known[metric_index] or context_accuracies.clusters < 2:
         return np.empty(0), np.empty((0, 0))
-    is_known[metric] = False
-    differences = context.accuracy[is_known] - context.accuracy[metric]
-    draws = context.resamples[is_known] - context.resamples[metric]
+    is_known[metric_index] = False
+    differences = context_accuracies.accuracy[is_known] - context_accuracies.accuracy[metric_index]
+    resampled_differences = (
+        context_accuracies.resamples[is_known] - context_accuracies.resamples[metric_index]
+    )
     # Resamples of few clusters vary too little.
-    factor = float(small_sample_factor(np.array(context.clusters)))
-    widened = differences[:, None] + factor * (draws - differences[:, None])
+    factor = float(compute_interval_widening_factor(np.array(context_accuracies.clusters)))
+    widened = differences[:, None] + factor * (resampled_differences - differences[:, None])
     return differences, widened
 
 
-def _compute_lower_end_of_regret(
-    context_shares: FloatArray,
+def _compute_lower_bound_of_metric_regret(
+    context_weights: FloatArray,
     contexts: Sequence[ContextAccuracies],
-    observed: Sequence[FloatArray],
-    resampled: Sequence[FloatArray],
+    accuracy_differences: Sequence[FloatArray],
+    resampled_differences: Sequence[FloatArray],
 ) -> float:
     """Sum over contexts by how much some metric is certainly better than the one in use. All these
     differences are certain together.
     """
-    largest_deviation = np.zeros(resampled[0].shape[1])
+    largest_deviation = np.zeros(resampled_differences[0].shape[1])
     spreads = []
-    for context, differences, draws in zip(contexts, observed, resampled):
+    for context, differences, draws in zip(contexts, accuracy_differences, resampled_differences):
         deviations = draws - differences[:, None]
         spread = np.maximum(deviations.std(axis=1), _LEAST_SPREAD / context.clusters)
         spreads.append(spread)
         largest_deviation = np.maximum(largest_deviation, (deviations / spread[:, None]).max(axis=0))
     limit = float(np.quantile(largest_deviation, _END_LEVEL))
     total = 0.0
-    for share, differences, spread in zip(context_shares, observed, spreads):
+    for share, differences, spread in zip(context_weights, accuracy_differences, spreads):
         total += share * max(0.0, float((differences - limit * spread).max()))
     return float(total)

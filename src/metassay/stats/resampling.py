@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.stats.random import RESAMPLED_UNITS, create_random_generator_from_key
+from metassay.stats.random import RESAMPLED_UNITS, spawn_random_generator
 
 # Each block of draws has a random stream of its own, so that results do not depend on the threads.
 DRAWS_PER_BLOCK = 100
@@ -30,18 +30,20 @@ def draw_bootstrap_counts(
     return counts.reshape(draws, segment_count).astype(np.float64)
 
 
-def draw_subset_counts(
-    segment_count: int, subset_size: int, draws: int, rng: np.random.Generator
+def draw_random_segment_subsets(
+    segment_count: int, subset_size: int, subset_count: int, rng: np.random.Generator
 ) -> FloatArray:
     """Draw random subsets of segments. Return an array with 1 where a subset (row) contains a segment
     (column), else 0.
 
     Returns [draws, segments].
     """
-    counts = np.zeros((draws, segment_count))
-    chosen = np.argpartition(rng.random((draws, segment_count)), subset_size - 1, axis=1)[:, :subset_size]
-    np.put_along_axis(counts, chosen, 1.0, axis=1)
-    return counts
+    is_in_subset = np.zeros((subset_count, segment_count))
+    chosen_segments = np.argpartition(rng.random((subset_count, segment_count)), subset_size - 1, axis=1)[
+        :, :subset_size
+    ]
+    np.put_along_axis(is_in_subset, chosen_segments, 1.0, axis=1)
+    return is_in_subset
 
 
 def draw_cluster_counts(cluster_count: int, resamples: int, seed: int) -> NDArray[np.uint32]:
@@ -114,6 +116,6 @@ def _split_draws_into_blocks(
     """
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
         yield (
-            create_random_generator_from_key(seed, *generator_key, block),
+            spawn_random_generator(seed, *generator_key, block),
             min(DRAWS_PER_BLOCK, draws - start),
         )

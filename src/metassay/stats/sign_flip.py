@@ -38,10 +38,10 @@ def compute_normal_p_values(scores: FloatArray) -> FloatArray:
     >>> compute_normal_p_values(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
     array([0.5])
     """
-    return compute_normal_tail_probability(*sum_score_differences_of_system_pairs(scores))
+    return compute_normal_p_values_from_sums(*sum_score_differences_of_system_pairs(scores))
 
 
-def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
+def compute_weighted_p_values_of_system_pairs(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
     """Compute p-values of all pairs of systems for each metric by a normal approximation, once for each row
     of segment weights.
 
@@ -53,11 +53,13 @@ def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -
         differences = metric_scores[first] - metric_scores[second]
         sums = segment_weights @ differences.T
         squares = segment_weights @ (differences * differences).T
-        p_values.append(compute_normal_tail_probability(sums, squares))
+        p_values.append(compute_normal_p_values_from_sums(sums, squares))
     return np.stack(p_values)
 
 
-def compute_normal_tail_probability(difference_sums: FloatArray, square_sums: FloatArray) -> FloatArray:
+def compute_normal_p_values_from_sums(
+    difference_sums: FloatArray, squared_difference_sums: FloatArray
+) -> FloatArray:
     """Return the probability that a normal variable with these squared differences exceeds each sum of
     differences. It is 0.5 without differences.
 
@@ -66,13 +68,16 @@ def compute_normal_tail_probability(difference_sums: FloatArray, square_sums: Fl
     from scipy.special import ndtr
 
     z = np.divide(
-        difference_sums, np.sqrt(square_sums), out=np.zeros_like(difference_sums), where=square_sums > 0
+        difference_sums,
+        np.sqrt(squared_difference_sums),
+        out=np.zeros_like(difference_sums),
+        where=squared_difference_sums > 0,
     )
     tail: FloatArray = ndtr(-z)
     return tail
 
 
-def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
+def estimate_normal_approximation_errors_of_p_values(scores: FloatArray) -> FloatArray:
     """Estimate by how much the normal approximation is wrong for the p-value of each pair of systems, from
     the kurtosis of the differences.
 
@@ -115,7 +120,7 @@ def sum_score_differences_of_system_pairs(scores: FloatArray) -> tuple[FloatArra
     return np.concatenate(sums, axis=-1), np.concatenate(squares, axis=-1)
 
 
-def find_better_systems(scores: FloatArray) -> NDArray[np.int8]:
+def find_better_system_of_each_pair(scores: FloatArray) -> NDArray[np.int8]:
     """Find the system with the higher mean score in each pair: 1 for the first system, -1 for the second, 0
     for equal means.
     """
@@ -141,7 +146,7 @@ def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, fli
     for start in range(0, flip_count, FLIPS_PER_BLOCK):
         flipped = draw_sign_flips(rng, min(FLIPS_PER_BLOCK, flip_count - start), segments)
         sums = (rows @ flipped.T.astype(np.float64)).reshape(-1, systems, len(flipped))
-        _add_half_wins_of_flips(sums, TIE_TOLERANCE * largest_sums, counts)
+        _count_flips_where_second_system_wins(sums, TIE_TOLERANCE * largest_sums, counts)
     return (counts / (2.0 * flip_count)).reshape(*outer, -1)
 
 
@@ -212,18 +217,20 @@ def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, dr
 
 
 @kernel
-def _add_half_wins_of_flips(sums: FloatArray, tolerance: FloatArray, counts: NDArray[np.int64]) -> None:
+def _count_flips_where_second_system_wins(
+    flipped_score_sums: FloatArray, tie_tolerances: FloatArray, half_win_counts: NDArray[np.int64]
+) -> None:
     """Add 2 to the count of a pair for each draw in which its first system has the lower sum, and 1 for each
     tie.
     """
-    metrics, systems, flips = sums.shape
+    metrics, systems, flips = flipped_score_sums.shape
     for m in range(metrics):
         pair = 0
         for i in range(systems):
             for j in range(i + 1, systems):
                 count = 0
                 for k in range(flips):
-                    difference = sums[m, j, k] - sums[m, i, k]
-                    count += (difference > tolerance[m]) + (difference >= -tolerance[m])
-                counts[m, pair] += count
+                    difference = flipped_score_sums[m, j, k] - flipped_score_sums[m, i, k]
+                    count += (difference > tie_tolerances[m]) + (difference >= -tie_tolerances[m])
+                half_win_counts[m, pair] += count
                 pair += 1

@@ -8,9 +8,9 @@ from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.sign_flip import (
     compute_normal_p_values,
-    compute_normal_tail_probability,
+    compute_normal_p_values_from_sums,
     compute_sign_flip_p_values,
-    estimate_normal_p_value_errors,
+    estimate_normal_approximation_errors_of_p_values,
 )
 
 # Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips.
@@ -29,7 +29,7 @@ def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> Fl
     return accuracy
 
 
-def estimate_soft_accuracies(
+def estimate_soft_pairwise_accuracies(
     human_scores: FloatArray, metric_scores: FloatArray, seed: int = 0
 ) -> FloatArray:
     """Estimate the soft pairwise accuracy of each metric: how well its p-values for pairs of systems agree
@@ -39,7 +39,7 @@ def estimate_soft_accuracies(
     ones, or from random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`.
     The value of a metric does not depend on the other metrics.
     """
-    is_inaccurate = estimate_mean_p_value_errors(human_scores, metric_scores) > MAX_NORMAL_ERROR
+    is_inaccurate = average_approximation_errors_of_p_values(human_scores, metric_scores) > MAX_NORMAL_ERROR
     values = np.empty(len(metric_scores))
     if not is_inaccurate.all():
         p_values = compute_normal_p_values(
@@ -53,17 +53,19 @@ def estimate_soft_accuracies(
     return values
 
 
-def estimate_mean_p_value_errors(human_scores: FloatArray, metric_scores: FloatArray) -> FloatArray:
+def average_approximation_errors_of_p_values(
+    human_scores: FloatArray, metric_scores: FloatArray
+) -> FloatArray:
     """Estimate by how much the approximate p-values of each metric are wrong, averaged over pairs of systems.
 
     It is the larger one of the error for the metric and that for the human scores.
     """
     scores = np.concatenate([human_scores[None], metric_scores])
-    mean_errors = np.abs(estimate_normal_p_value_errors(scores)).mean(axis=-1)
+    mean_errors = np.abs(estimate_normal_approximation_errors_of_p_values(scores)).mean(axis=-1)
     return np.asarray(np.maximum(mean_errors[0], mean_errors[1:]))
 
 
-def resample_soft_accuracies(
+def resample_soft_pairwise_accuracies(
     human_scores: FloatArray,
     metric_scores: FloatArray,
     bootstrap: ClusterBootstrap,
@@ -80,16 +82,19 @@ def resample_soft_accuracies(
     first, second = np.triu_indices(len(human_scores), 1)
     pairs = len(first)
 
-    def compute_p_values_on_resamples(scores: FloatArray) -> FloatArray:
+    def compute_system_pair_p_values_on_resamples(scores: FloatArray) -> FloatArray:
         differences = scores[first] - scores[second]
         columns = np.concatenate([differences, differences**2])
-        sums = bootstrap.resample_sums(columns, clusters)
+        sums = bootstrap.compute_sums_on_resamples(columns, clusters)
         if complement:
             sums = columns.sum(axis=1, keepdims=True) - sums
-        return compute_normal_tail_probability(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
+        return compute_normal_p_values_from_sums(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
 
-    human_p_values = compute_p_values_on_resamples(human_scores)
+    human_p_values = compute_system_pair_p_values_on_resamples(human_scores)
     # One metric at a time, so that memory holds pairs of systems times resamples.
     return np.array(
-        [soft_accuracy(human_p_values, compute_p_values_on_resamples(scores)) for scores in metric_scores]
+        [
+            soft_accuracy(human_p_values, compute_system_pair_p_values_on_resamples(scores))
+            for scores in metric_scores
+        ]
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +23,7 @@ _DIGIT_VALUES = 1 << _DIGIT_BITS
 _PASSES = 6  # of 11 bits cover the 64 of a float; an even number leaves the result where it began
 
 
-@dataclass(frozen=True)
-class SortedScores:
+class SortedScores(NamedTuple):
     """Sorted scores with their distinct values, prepared so that many isotonic fits need to sort only once.
 
     `order` sorts the scores; `knots` are the distinct values. `knot_of_score[p]` is the knot of the p-th
@@ -65,9 +63,9 @@ def sort_scores(scores: ArrayLike) -> SortedScores:
     """
     scores = np.asarray(scores, dtype=np.float64) + 0.0  # which turns -0.0 into 0.0
     sorting = allocate_sorting_buffers(len(scores))
-    buffers = allocate_distinct_score_buffers(len(scores))
-    write_sorting_order(scores.view(np.uint64), sorting)
-    knot_count = write_distinct_scores(scores, sorting.order, buffers)
+    buffers = allocate_buffers_for_distinct_scores(len(scores))
+    radix_sort_scores(scores.view(np.uint64), sorting)
+    knot_count = find_distinct_scores(scores, sorting.order, buffers)
     return SortedScores(
         sorting.order, buffers.knot_of_score, buffers.offset, buffers.knots[:knot_count].copy()
     )
@@ -83,7 +81,7 @@ def allocate_sorting_buffers(score_count: int) -> SortingBuffers:
     )
 
 
-def allocate_distinct_score_buffers(score_count: int) -> DistinctScoreBuffers:
+def allocate_buffers_for_distinct_scores(score_count: int) -> DistinctScoreBuffers:
     """Allocate the arrays that receive the distinct values of this many scores."""
     return DistinctScoreBuffers(
         np.empty(score_count, dtype=np.int64), np.empty(score_count), np.empty(score_count)
@@ -91,17 +89,17 @@ def allocate_distinct_score_buffers(score_count: int) -> DistinctScoreBuffers:
 
 
 @kernel
-def write_sorting_order(score_bits: BitArray, buffers: SortingBuffers) -> None:
+def radix_sort_scores(score_bits: BitArray, sorting_buffers: SortingBuffers) -> None:
     """Sort float64 scores, given as their bits, and write the positions that sort them to the buffers. Equal
     scores keep their order.
 
     A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
     sign bit is flipped, and for negative numbers every bit.
     """
-    order = buffers.order
-    other_order = buffers.other_order
-    keys = buffers.keys
-    other_keys = buffers.other_keys
+    order = sorting_buffers.order
+    other_order = sorting_buffers.other_order
+    keys = sorting_buffers.keys
+    other_keys = sorting_buffers.other_keys
     sign_bit = np.uint64(1) << np.uint64(63)
     digit_mask = np.uint64(_DIGIT_VALUES - 1)
     counts = np.zeros((_PASSES, _DIGIT_VALUES), np.int64)
@@ -123,24 +121,26 @@ def write_sorting_order(score_bits: BitArray, buffers: SortingBuffers) -> None:
 
 
 @kernel
-def starts_new_distinct_score(score: float, last_distinct_score: float) -> bool:
+def is_distinctly_larger(score: float, previous_score: float) -> bool:
     """Return whether a score exceeds the last distinct score by more than a rounding error."""
-    gap = score - last_distinct_score
-    return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_distinct_score))
+    gap = score - previous_score
+    return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(previous_score))
 
 
 @kernel
-def write_distinct_scores(scores: FloatArray, order: LongArray, buffers: DistinctScoreBuffers) -> int:
+def find_distinct_scores(
+    scores: FloatArray, sorting_order: LongArray, distinct_score_buffers: DistinctScoreBuffers
+) -> int:
     """Write the distinct values of scores, taken in sorted order, to the buffers, and return how many there
     are.
     """
-    knots = buffers.knots
+    knots = distinct_score_buffers.knots
     count = 0
-    for p in range(len(order)):
-        score = scores[order[p]]
-        if count == 0 or starts_new_distinct_score(score, knots[count - 1]):
+    for p in range(len(sorting_order)):
+        score = scores[sorting_order[p]]
+        if count == 0 or is_distinctly_larger(score, knots[count - 1]):
             knots[count] = score
             count += 1
-        buffers.knot_of_score[p] = count - 1
-        buffers.offset[p] = score - knots[count - 1]
+        distinct_score_buffers.knot_of_score[p] = count - 1
+        distinct_score_buffers.offset[p] = score - knots[count - 1]
     return count

@@ -9,18 +9,18 @@ from metassay.stats.streams import FIRST_FACTOR, SECOND_FACTOR, SPLITMIX_STEP
 
 
 @kernel
-def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
-    """Turn a 64-bit integer into a random-looking one in compiled code, as `mix_bits` does."""
-    value = (value ^ (value >> np.uint64(30))) * FIRST_FACTOR
-    value = (value ^ (value >> np.uint64(27))) * SECOND_FACTOR
-    return value ^ (value >> np.uint64(31))
+def hash_integer_in_compiled_code(integer: np.uint64) -> np.uint64:
+    """Turn a 64-bit integer into a random-looking one in compiled code, as `hash_integer` does."""
+    integer = (integer ^ (integer >> np.uint64(30))) * FIRST_FACTOR
+    integer = (integer ^ (integer >> np.uint64(27))) * SECOND_FACTOR
+    return integer ^ (integer >> np.uint64(31))
 
 
 @kernel
 def advance_random_state(state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the next state of a random generator, and 32 random bits."""
     state = state + SPLITMIX_STEP
-    return state, mix_bits_in_kernel(state) >> np.uint64(32)
+    return state, hash_integer_in_compiled_code(state) >> np.uint64(32)
 
 
 @kernel

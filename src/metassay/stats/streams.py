@@ -48,7 +48,7 @@ class Stream:
         Their probabilities are equal to within limit / 2³².
         """
         self.state = (self.state + _INCREMENT) & _MASK
-        return ((mix_bits(self.state) >> 32) * limit) >> 32
+        return ((hash_integer(self.state) >> 32) * limit) >> 32
 
     def choice(self, options: Sequence[T]) -> T:
         """Draw one of several options at random."""
@@ -78,14 +78,14 @@ def derive_seed_from_name(output_seed: int, name: str) -> int:
     """Derive from the random seed of an output another seed for the given name, such as that of a
     perturbation.
     """
-    return mix_bits(output_seed ^ _hash_name(name))
+    return hash_integer(output_seed ^ _hash_name(name))
 
 
 def derive_seeds_from_name(output_seeds: Keys, name: str) -> Keys:
     """Derive from the random seeds of many outputs other seeds for the given name, such as that of a
     perturbation.
     """
-    return mix_bits_of_array(output_seeds ^ np.uint64(_hash_name(name)))
+    return hash_integers(output_seeds ^ np.uint64(_hash_name(name)))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -94,7 +94,7 @@ def _hash_name(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
-def mix_bits(value: int) -> int:
+def hash_integer(value: int) -> int:
     """Turn a 64-bit integer into a random-looking one, different for each integer (the last step of
     SplitMix64).
     """
@@ -103,8 +103,8 @@ def mix_bits(value: int) -> int:
     return value ^ (value >> 31)
 
 
-def mix_bits_of_array(values: Keys) -> Keys:
-    """Turn every 64-bit integer of an array into a random-looking one, as `mix_bits` does."""
+def hash_integers(values: Keys) -> Keys:
+    """Turn every 64-bit integer of an array into a random-looking one, as `hash_integer` does."""
     values = (values ^ (values >> np.uint64(30))) * FIRST_FACTOR
     values = (values ^ (values >> np.uint64(27))) * SECOND_FACTOR
     return np.asarray(values ^ (values >> np.uint64(31)), dtype=np.uint64)

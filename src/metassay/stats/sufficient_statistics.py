@@ -33,7 +33,7 @@ class SystemComparisons(NamedTuple):
     p: FloatArray
 
 
-def pair_scores_with_counts(scores: FloatArray) -> FloatArray:
+def convert_scores_to_sums_and_counts(scores: FloatArray) -> FloatArray:
     """Turn each score into two numbers whose sums give a mean: the score and 1, or 0 and 0 if the score is
     NaN.
     """

@@ -17,7 +17,7 @@ from metassay.reporting.assay_sentences import add_sentences_that_explain_recomm
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.sign_flip import compute_normal_p_values
-from metassay.stats.soft_accuracy import resample_soft_accuracies, soft_accuracy
+from metassay.stats.soft_accuracy import resample_soft_pairwise_accuracies, soft_accuracy
 
 METRICS = ("a", "b", "c", "d")
 
@@ -182,7 +182,7 @@ def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
         (ClusterHalves(rng, 6), False),
         (ClusterHalves(rng, 6), True),
     ):
-        drawn = resample_soft_accuracies(rated.human, rated.metrics, draws, units, complement=rest)
+        drawn = resample_soft_pairwise_accuracies(rated.human, rated.metrics, draws, units, complement=rest)
         weights = draws.draw_cluster_weights(np.arange(10, dtype=np.int32)).astype(int)
         for draw in range(6):
             own = 1 - weights[:, draw] if rest else weights[:, draw]

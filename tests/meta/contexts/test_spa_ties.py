@@ -6,7 +6,7 @@ import numpy as np
 
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval
-from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
+from metassay.stats.soft_accuracy import estimate_soft_pairwise_accuracies, resample_soft_pairwise_accuracies
 
 
 def test_equally_good_metrics_are_rarely_left_out_of_a_tie():
@@ -17,9 +17,11 @@ def test_equally_good_metrics_are_rarely_left_out_of_a_tie():
         rng = np.random.default_rng(seed)
         human = rng.normal(0, 0.3, (10, 1)) + rng.normal(size=(10, 100))
         scores = 0.5 * human + rng.normal(size=(8, 10, 100))
-        values = estimate_soft_accuracies(human, scores)
+        values = estimate_soft_pairwise_accuracies(human, scores)
         bootstrap = ClusterBootstrap(rng, 200)
-        resamples = resample_soft_accuracies(human, scores, bootstrap, np.arange(100, dtype=np.int32))
+        resamples = resample_soft_pairwise_accuracies(
+            human, scores, bootstrap, np.arange(100, dtype=np.int32)
+        )
         low, high = percentile_interval(resamples)
         best = int(np.argmax(values))
         left_out += bool((np.fmax(high, values) < min(low[best], values[best])).any())

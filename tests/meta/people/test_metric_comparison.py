@@ -22,7 +22,11 @@ from metassay.meta.people.metric_comparison import (
     compute_metric_differences,
     compute_williams_p_values,
 )
-from metassay.stats.swaps import SWAP_KINDS, draw_random_swaps_in_blocks, standardize_metrics
+from metassay.stats.score_exchanges import (
+    EXCHANGE_KINDS,
+    draw_random_score_exchanges_in_blocks,
+    standardize_metrics,
+)
 
 SYSTEMS, ITEMS, METRICS = 6, 40, 4
 
@@ -51,7 +55,7 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
         meta_metric = parse_meta_metric(f"pearson:{meta_metric.level}")
         scores = ScoreArrays(human, scores.metrics, scores.clusters)
     rows = []
-    for _, swaps in draw_random_swaps_in_blocks(
+    for _, swaps in draw_random_score_exchanges_in_blocks(
         test, draws=draws, systems=len(scores.human), segments=scores.cluster_count, seed=0
     ):
         cells = swaps.rows[:, :, None] ^ swaps.columns[:, None, :] if swaps.cells is None else swaps.cells
@@ -66,7 +70,7 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
     return np.array(rows).T
 
 
-@pytest.mark.parametrize("test", SWAP_KINDS)
+@pytest.mark.parametrize("test", EXCHANGE_KINDS)
 @pytest.mark.parametrize(
     "name",
     [
@@ -81,7 +85,7 @@ def test_every_draw_equals_recomputing_the_swapped_scores(scores: ScoreArrays, n
     np.testing.assert_allclose(differences.drawn, recompute_swapped(meta_metric, scores, test, 60), atol=2e-5)
 
 
-@pytest.mark.parametrize("test", SWAP_KINDS)
+@pytest.mark.parametrize("test", EXCHANGE_KINDS)
 @pytest.mark.parametrize("name", ["spa", "pearson:segment", "pearson:per_system"])
 def test_clusters_are_swapped_as_a_whole(scores: ScoreArrays, name: str, test: str) -> None:
     meta_metric = parse_meta_metric(name)
@@ -93,7 +97,7 @@ def test_clusters_are_swapped_as_a_whole(scores: ScoreArrays, name: str, test: s
     )
 
 
-@pytest.mark.parametrize("test", SWAP_KINDS)
+@pytest.mark.parametrize("test", EXCHANGE_KINDS)
 def test_permutation_p_values_in_draws_are_close_to_normal_ones(scores: ScoreArrays, test: str) -> None:
     soft = parse_meta_metric("spa")
     flipped = compute_metric_differences(
@@ -152,7 +156,7 @@ def test_draws_do_not_depend_on_threads_or_the_order_of_metrics(
 
 def test_equal_metrics_never_differ(scores: ScoreArrays) -> None:
     twins = ScoreArrays(scores.human, scores.metrics[[1, 1]])
-    for test in (*SWAP_KINDS, "bootstrap"):
+    for test in (*EXCHANGE_KINDS, "bootstrap"):
         differences = compute_metric_differences(
             parse_meta_metric("spa"), twins, ComparisonSettings(test, draws=99)
         )
@@ -162,7 +166,7 @@ def test_equal_metrics_never_differ(scores: ScoreArrays) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "test"), [*(("spa", test) for test in SWAP_KINDS), ("pearson", "perm-both")]
+    ("name", "test"), [*(("spa", test) for test in EXCHANGE_KINDS), ("pearson", "perm-both")]
 )
 def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
     """Two metrics that are people's scores plus noise of the same size are exchangeable."""
@@ -306,7 +310,7 @@ def test_no_p_value_is_zero() -> None:
     assert one_sided[0] == two_sided[0] == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize("test", SWAP_KINDS)
+@pytest.mark.parametrize("test", EXCHANGE_KINDS)
 @pytest.mark.parametrize("method", ["normal", "permutation"])
 @pytest.mark.parametrize("name", ["spa", "pa"])
 def test_some_pairs_have_the_differences_that_they_have_among_all_pairs(
@@ -336,7 +340,9 @@ def test_draws_with_missing_scores_equal_recomputing_on_the_items_that_both_metr
     assert differences is not None
     masks = [
         swaps.columns[draw]
-        for _, swaps in draw_random_swaps_in_blocks("perm-inputs", draws=60, systems=5, segments=30, seed=0)
+        for _, swaps in draw_random_score_exchanges_in_blocks(
+            "perm-inputs", draws=60, systems=5, segments=30, seed=0
+        )
         for draw in range(len(swaps))
     ]
     for row, pair in enumerate(pairs):

@@ -31,10 +31,10 @@ from metassay.results.aggregate import (
     HumanAgreement,
 )
 from metassay.results.base import none_if_nan
-from metassay.stats.resampling import draw_subset_counts
+from metassay.stats.resampling import draw_random_segment_subsets
 from metassay.stats.sufficient_statistics import (
     compute_means_from_sums_and_counts,
-    pair_scores_with_counts,
+    convert_scores_to_sums_and_counts,
     sum_statistics_of_resamples,
 )
 
@@ -181,11 +181,13 @@ def _score_systems_on_segment_samples(
     has_outputs = is_present.any(axis=1)
     segment_count = statistics.shape[1]
     rng = resampling.create_random_generator(score_cube.dataset, f"downsampled {sample_size}", segment_count)
-    counts = draw_subset_counts(segment_count, min(sample_size, segment_count), resampling.repeats, rng)
+    counts = draw_random_segment_subsets(
+        segment_count, min(sample_size, segment_count), resampling.repeats, rng
+    )
     statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
     sums = sum_statistics_of_resamples(statistics_or_zero, counts)
     segment_scores = score_cube.metric_scores[metric.spec][has_outputs]
-    segment_sums = sum_statistics_of_resamples(pair_scores_with_counts(segment_scores), counts)
+    segment_sums = sum_statistics_of_resamples(convert_scores_to_sums_and_counts(segment_scores), counts)
     return SampleScores(
         corpus=metric.from_statistics(np.ascontiguousarray(sums)),
         segment=compute_means_from_sums_and_counts(segment_sums),

@@ -18,7 +18,7 @@ from metassay.stats.sufficient_statistics import (
     FromStatistics,
     approximate_randomization,
     compute_means_from_sums_and_counts,
-    pair_scores_with_counts,
+    convert_scores_to_sums_and_counts,
     paired_bootstrap,
     sum_statistics_within_clusters,
 )
@@ -89,6 +89,6 @@ def select_sufficient_statistics(
     if isinstance(metric, StatisticsMetric) and not use_segment_means:
         return score_cube.statistics[metric.spec], metric.from_statistics
     segment_scores = score_cube.metric_scores[metric.spec]
-    statistics = pair_scores_with_counts(segment_scores)
+    statistics = convert_scores_to_sums_and_counts(segment_scores)
     statistics[np.isnan(segment_scores)] = np.nan
     return statistics, compute_means_from_sums_and_counts

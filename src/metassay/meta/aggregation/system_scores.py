@@ -19,13 +19,13 @@ from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import AggregatedSystem, StandardErrors
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import LongArray
-from metassay.stats.intervals import small_sample_factor
+from metassay.stats.intervals import compute_interval_widening_factor
 from metassay.stats.random import create_random_generator_from_text
 from metassay.stats.sufficient_statistics import (
     FromStatistics,
     compute_means_from_sums_and_counts,
+    convert_scores_to_sums_and_counts,
     draw_bootstrap_scores,
-    pair_scores_with_counts,
     sum_statistics_within_clusters,
 )
 
@@ -126,7 +126,9 @@ def _compute_scores_of_system_group(
     segment_scores = system_group.select_systems_and_segments(score_cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
-    segment = compute_means_from_sums_and_counts(pair_scores_with_counts(segment_scores).sum(axis=1))
+    segment = compute_means_from_sums_and_counts(
+        convert_scores_to_sums_and_counts(segment_scores).sum(axis=1)
+    )
     resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
@@ -140,7 +142,7 @@ def _compute_scores_of_system_group(
         )
 
     # one array with the statistics of both, so that their standard errors come from the same resamples
-    both_statistics = np.concatenate([statistics, pair_scores_with_counts(segment_scores)], axis=2)
+    both_statistics = np.concatenate([statistics, convert_scores_to_sums_and_counts(segment_scores)], axis=2)
     rng = resampling.create_random_generator(score_cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
         both_statistics, compute_corpus_and_segment_scores, rng, draws=resampling.resamples
@@ -236,7 +238,9 @@ def estimate_score_intervals(
             present_statistics = _sum_statistics_over_random_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(present_statistics, compute_score, rng, draws=resampling.resamples)
         scores = compute_score(present_statistics.sum(axis=1))
-        widening = small_sample_factor(np.array(unit_count)) * np.sqrt(unit_count / (unit_count - 1))
+        widening = compute_interval_widening_factor(np.array(unit_count)) * np.sqrt(
+            unit_count / (unit_count - 1)
+        )
         lower, upper = np.quantile(resampled, [0.025, 0.975], axis=1)
         low[systems.rows] = scores + (lower - scores) * widening
         high[systems.rows] = scores + (upper - scores) * widening

@@ -108,10 +108,10 @@ class AccuracySums:
         squares = self._sum_cluster_values_by_context(self.credit, self.credit)
         squares -= 2 * accuracy * self._sum_cluster_values_by_context(self.credit, self.weight)
         squares += accuracy**2 * self._sum_cluster_values_by_context(self.weight, self.weight)
-        small_sample_factor = divide_or_nan(clusters, clusters - 1)
+        compute_interval_widening_factor = divide_or_nan(clusters, clusters - 1)
         total_weight = self._sum_cluster_values_by_context(self.weight)
         # Rounding can make a sum of squares slightly negative.
-        return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
+        return compute_interval_widening_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
     def compute_p_values_of_accuracy_below_half(self) -> FloatArray:
         """Compute p-values of the hypothesis that an accuracy is at least ½, for each metric and context. A

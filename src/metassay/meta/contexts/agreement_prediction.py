@@ -14,7 +14,6 @@ from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import AgreementPrediction
 from metassay.stats.arrays import FloatArray, LongArray, count_occurrences
-from metassay.stats.random import create_random_generator_from_numbers
 
 # Facts about the contexts of a column: by name, one value per context.
 ContextProperties = Mapping[str, Sequence[str | float]]
@@ -154,7 +153,7 @@ def _compute_permutation_p_value(
     """Compute how often properties of contexts predict the agreement of contexts as well as observed when the
     properties are assigned to contexts at random.
     """
-    rng = create_random_generator_from_numbers(0, len(agreement_matrix))
+    rng = np.random.default_rng([0, len(agreement_matrix)])
     first, second = pairs
     agreements = agreement_matrix[first, second]
     similarities = [

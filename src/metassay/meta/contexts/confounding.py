@@ -39,7 +39,7 @@ from metassay.stats.arrays import (
     mean_ignoring_nan,
 )
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.intervals import percentile_interval, small_sample_factor
+from metassay.stats.intervals import compute_interval_widening_factor, percentile_interval
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 _LEVEL = 0.05
@@ -276,7 +276,7 @@ def compute_p_values_of_perturbation_differences(
     p = np.full(len(accuracy_by_perturbation), np.nan)
     if cluster_count < 2:
         return p
-    stretch = small_sample_factor(np.array(cluster_count))
+    stretch = compute_interval_widening_factor(np.array(cluster_count))
     deviations = (resampled_accuracies - accuracy_by_perturbation[..., None]) * stretch
     least_variance = (_LEAST_SPREAD / cluster_count) ** 2
     for m, accuracy in enumerate(accuracy_by_perturbation):

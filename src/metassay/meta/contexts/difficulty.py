@@ -84,7 +84,7 @@ def measure_accuracy_by_difficulty(
     contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty_bins.codes)
     pairs, (contexts,) = sort_pairs_by_item(pair_outcomes, [contexts])
     with threadpool_limits(1):  # so that results have the same bytes on any machine
-        bootstrap = ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples)
+        bootstrap = ClusterBootstrap(random.create_random_generator_for_name(seed, "bootstrap"), resamples)
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
     tie_share = estimates.accuracy_sums.compute_tie_shares()
     items = estimates.accuracy_sums.count_scored_items()

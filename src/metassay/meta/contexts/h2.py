@@ -18,7 +18,7 @@ from metassay.meta.contexts.accuracy import AccuracySums
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import group_similar_rows
-from metassay.stats.intervals import IntervalEstimate, percentile_interval, small_sample_factor
+from metassay.stats.intervals import IntervalEstimate, compute_interval_widening_factor, percentile_interval
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
 
@@ -129,7 +129,7 @@ def _compute_p_value_of_ranking_difference(
     deviations = deviations[~np.isnan(deviations).any(axis=1)]
     if cluster_count < 2 or len(deviations) < 2:
         return float("nan")
-    deviations = deviations * small_sample_factor(np.array(cluster_count))
+    deviations = deviations * compute_interval_widening_factor(np.array(cluster_count))
     variances = deviations.var(axis=0)
     # The floor keeps a metric that is always right from deciding everything.
     weights = 1 / np.maximum(variances, variances.max() * 1e-3 + 1e-12)
@@ -155,7 +155,7 @@ def estimate_split_half_ranking_reliability(
     weight = (
         accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
     )
-    first, second = random_halves.compute_ratios_in_both_halves(
+    first, second = random_halves.compute_ratios_in_random_halves(
         accuracy_sums.credit[metric_positions, cells], weight[:, cells], accuracy_sums.clusters[cells]
     )
     return estimate_agreement_of_full_samples_from_halves(first, second, correlation_name)

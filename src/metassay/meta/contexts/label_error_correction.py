@@ -70,8 +70,8 @@ def correct_accuracy_for_label_errors(
     ):
         return None
     stratum_count = len(label_checks_by_kind)
-    bootstrap = ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples)
-    rng = random.create_random_generator_from_names(seed, "labels")
+    bootstrap = ClusterBootstrap(random.create_random_generator_for_name(seed, "bootstrap"), resamples)
+    rng = random.create_random_generator_for_name(seed, "labels")
     shape = (stratum_count, resamples)
     drawn_not_worse = rng.beta((equal + better)[:, None] + 0.5, worse[:, None] + 0.5, shape)
     drawn_better = drawn_not_worse * rng.beta(better[:, None] + 0.5, equal[:, None] + 0.5, shape)
@@ -88,7 +88,7 @@ def correct_accuracy_for_label_errors(
         total = sums.sum(axis=1, keepdims=True)
         estimate = _correct_accuracies_for_label_errors(total, not_worse_rates, better_rates)
         draws = _correct_accuracies_for_label_errors(
-            bootstrap.resample_sums(sums, clusters), drawn_not_worse, drawn_better
+            bootstrap.compute_sums_on_resamples(sums, clusters), drawn_not_worse, drawn_better
         )
         low, high = widened_percentile_interval(estimate, draws[None], np.array([len(clusters)]))
         weights = total[2 * stratum_count :]

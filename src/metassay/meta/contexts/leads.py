@@ -79,7 +79,7 @@ def compare_metrics_in_context(
     statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
     with_random_signs = (
-        2 * random_signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
+        2 * random_signs.compute_sums_on_resamples(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
     )
     largest = _find_largest_scaled_difference_per_draw(with_random_signs, np.where(tested, scale, 0))
     return ContextLeads(statistics, tested, largest)

@@ -119,9 +119,9 @@ def analyze_pairs(
         permutations=permutations,
         workers=workers,
         competing=np.array(competing, dtype=np.int64),
-        bootstrap=ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples),
-        halves=ClusterHalves(random.create_random_generator_from_names(seed, "halves"), _SPLITS),
-        signs=ClusterHalves(random.create_random_generator_from_names(seed, "signs"), resamples),
+        bootstrap=ClusterBootstrap(random.create_random_generator_for_name(seed, "bootstrap"), resamples),
+        halves=ClusterHalves(random.create_random_generator_for_name(seed, "halves"), _SPLITS),
+        signs=ClusterHalves(random.create_random_generator_for_name(seed, "signs"), resamples),
         minimum_items=minimum_items,
         cost_ranks=np.array(
             [get_rank_of_cost_class(known_costs.get(metric)) for metric in competing_metrics]
@@ -129,7 +129,7 @@ def analyze_pairs(
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
     pairs, columns = sort_pairs_by_item(pair_outcomes, [column.drop_empty_contexts() for column in contexts])
-    combinations_rng = random.create_random_generator_from_names(seed, "combinations")
+    combinations_rng = random.create_random_generator_for_name(seed, "combinations")
     # Without human scores of systems there are no test sets, and nothing to compare metrics with.
     test_sets = () if human_pairs is None else human_pairs.test_sets
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
@@ -149,7 +149,7 @@ def analyze_pairs(
         overall = estimate_accuracy_over_all_pairs(pairs, settings)
         column_analyses = {}
         for column in columns:
-            rng = random.create_random_generator_from_names(seed, "exchange", column.column)
+            rng = random.create_random_generator_for_name(seed, "exchange", column.column)
             column_analyses[column.column] = estimate_accuracy_in_each_context(
                 pairs, column, overall, settings, rng
             )

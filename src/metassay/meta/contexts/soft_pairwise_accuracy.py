@@ -18,7 +18,7 @@ from metassay.meta.contexts.column_analysis import AnalysisSettings
 from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 from metassay.stats.intervals import percentile_interval
-from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
+from metassay.stats.soft_accuracy import estimate_soft_pairwise_accuracies, resample_soft_pairwise_accuracies
 
 KENDALL = "kendall"
 
@@ -79,7 +79,7 @@ def _compute_soft_accuracy_of_constant_metric(test_sets: Sequence[ScoreArrays], 
     values = []
     for test_set in test_sets:
         same_scores = np.zeros((1, *test_set.human.shape))
-        values.append(float(estimate_soft_accuracies(test_set.human, same_scores, seed)[0]))
+        values.append(float(estimate_soft_pairwise_accuracies(test_set.human, same_scores, seed)[0]))
     return float(np.mean(values))
 
 
@@ -99,14 +99,14 @@ def _compute_soft_accuracies_on_test_set(
     for metrics, scores in test_set.select_metrics(settings.competing).split_by_complete_items():
         # 32-bit integers, the type that the bootstrap takes.
         clusters = scores.cluster_codes.astype(np.int32)
-        values[metrics] = estimate_soft_accuracies(scores.human, scores.metrics, seed)
-        resamples[metrics] = resample_soft_accuracies(
+        values[metrics] = estimate_soft_pairwise_accuracies(scores.human, scores.metrics, seed)
+        resamples[metrics] = resample_soft_pairwise_accuracies(
             scores.human, scores.metrics, settings.bootstrap, clusters
         )
-        first_half[metrics] = resample_soft_accuracies(
+        first_half[metrics] = resample_soft_pairwise_accuracies(
             scores.human, scores.metrics, settings.halves, clusters
         )
-        second_half[metrics] = resample_soft_accuracies(
+        second_half[metrics] = resample_soft_pairwise_accuracies(
             scores.human, scores.metrics, settings.halves, clusters, complement=True
         )
     return values, resamples, first_half, second_half

@@ -12,7 +12,7 @@ from metassay.meta.decisions.system_differences import (
     estimate_human_agreement_on_system_pairs,
 )
 from metassay.results.rank import AgreementCurve
-from metassay.stats.random import AGREEMENT_THRESHOLDS, create_random_generator_from_key, hash_name_to_integer
+from metassay.stats.random import AGREEMENT_THRESHOLDS, hash_name_to_integer, spawn_random_generator
 
 SYSTEMS = "systems"
 OUTPUTS = "outputs"
@@ -44,16 +44,14 @@ def estimate_human_agreement_curves(
     )
     resamples = None
     if systems >= FEWEST_SYSTEMS:
-        resamples = compute_human_preferences_on_resamples(
-            scores, create_random_generator_from_key(seed, *key)
-        )
+        resamples = compute_human_preferences_on_resamples(scores, spawn_random_generator(seed, *key))
     curves = []
     for position, metric in enumerate(metric_names):
         agreements: dict[str, HumanAgreement | None] = {}
         if resamples is not None:
             agreements[SYSTEMS] = estimate_human_agreement_on_system_pairs(scores, position, resamples)
         # every metric gets the same resamples, so that its curve does not depend on the other metrics
-        output_rng = create_random_generator_from_key(seed, *key, 1)
+        output_rng = spawn_random_generator(seed, *key, 1)
         agreements[OUTPUTS] = estimate_human_agreement_on_output_pairs(scores, position, output_rng)
         for between, agreement in agreements.items():
             if agreement is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.labels_saved import compute_system_differences, estimate_share_of_labels_saved
+from metassay.stats.labels_saved import compute_system_differences, estimate_labelling_effort_saved
 
 # A metric that leaves less of the variance was computed from the labels.
 _SMALLEST_RESIDUAL_SHARE = 1e-6
@@ -64,12 +64,12 @@ def _measure_share_of_labels_saved(labelled_scores: LabelledScores, metric_name:
     units = labelled_scores.unit_of_item[labelled]
     for_difference = IntervalEstimate(np.nan, np.nan, np.nan)
     if len(human) > 1:
-        for_difference = estimate_share_of_labels_saved(
+        for_difference = estimate_labelling_effort_saved(
             compute_system_differences(human), compute_system_differences(metric), units
         )
     return MetricCandidate(
         metric_name,
-        estimate_share_of_labels_saved(human, metric, units),
+        estimate_labelling_effort_saved(human, metric, units),
         for_difference,
         _is_copy_of_labels(human, metric),
     )

@@ -22,7 +22,7 @@ from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray
 from metassay.stats.compilation import kernel
 from metassay.stats.resampling import draw_bootstrap_counts
-from metassay.stats.sign_flip import compute_weighted_p_values
+from metassay.stats.sign_flip import compute_weighted_p_values_of_system_pairs
 
 AGREEMENT_SHARES = (0.8, 0.9, 0.95)
 RESAMPLES = 500
@@ -79,7 +79,7 @@ def compute_human_preferences_on_resamples(
     item_weights = np.concatenate([np.ones((1, clusters)), drawn_items])
     system_weights = np.concatenate([np.ones((1, systems)), drawn_systems])
     human = scores.sum_over_clusters(scores.human)
-    p_values = compute_weighted_p_values(human[None], item_weights)[0]
+    p_values = compute_weighted_p_values_of_system_pairs(human[None], item_weights)[0]
     return ResampledSystemPairs(
         item_weights, system_weights[:, first] * system_weights[:, second], 1 - p_values
     )

@@ -17,7 +17,7 @@ from metassay.meta.decisions.metric_choice import MetricChoice
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import SystemDifference, SystemEstimate
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import compute_system_differences, estimate_share_of_labels_saved
+from metassay.stats.labels_saved import compute_system_differences, estimate_labelling_effort_saved
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 
@@ -157,7 +157,7 @@ def _estimate_share_of_labels_saved(
     if metric_scores is None:
         return 0.0
     labelled = ~np.isnan(labelled_scores.human[system])
-    share = estimate_share_of_labels_saved(
+    share = estimate_labelling_effort_saved(
         labelled_scores.human[[system]][:, labelled],
         metric_scores[[system]][:, labelled],
         labelled_scores.unit_of_item[labelled],

@@ -53,7 +53,7 @@ from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
-from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, create_random_generator_from_numbers
+from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE
 from metassay.stats.resampling import draw_cluster_counts
 
 Progress = Callable[[str, int, int], None]
@@ -260,8 +260,8 @@ def _compute_p_values_of_metrics(
     for metrics in metrics_by_outputs.values():
         scored = [measurements[metric].outputs for metric in metrics]
         # every metric gets the same random numbers, so that no metric depends on which others there are
-        equal_rng = create_random_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
-        fair_rng = create_random_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
+        equal_rng = np.random.default_rng([sampling.seed, EQUAL_DEPENDENCE])
+        fair_rng = np.random.default_rng([sampling.seed, FAIR_DEPENDENCE])
         equal = compute_equal_treatment_p_values(scored, equal_rng, sampling.draws, workers=workers)
         fair = compute_fairness_p_values(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))

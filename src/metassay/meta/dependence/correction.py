@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
-from metassay.stats.random import CORRECTION_FOLDS, create_random_generator_from_key
+from metassay.stats.random import CORRECTION_FOLDS, spawn_random_generator
 from metassay.stats.resampling import draw_cluster_counts
 from metassay.stats.sorted_scores import sort_scores
 
@@ -60,7 +60,7 @@ def assign_clusters_to_folds(cluster_count: int, seed: int) -> LongArray:
             f"{cluster_count} segments or clusters are too few for {FOLDS} folds.",
             remedy="A correction is fitted to some clusters and tested on the others.",
         )
-    order = create_random_generator_from_key(seed, CORRECTION_FOLDS).permutation(cluster_count)
+    order = spawn_random_generator(seed, CORRECTION_FOLDS).permutation(cluster_count)
     fold_of_cluster = np.empty(cluster_count, dtype=np.int64)
     fold_of_cluster[order] = np.arange(cluster_count) % FOLDS
     return fold_of_cluster

@@ -23,7 +23,7 @@ from metassay.errors import InputError
 from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_outputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.group_fits import fit_isotonic_by_group
-from metassay.stats.isotonic import Counts, fit_isotonic_to_value_rows
+from metassay.stats.isotonic import Counts, fit_isotonic_to_each_value_row
 from metassay.stats.resampling import draw_cluster_counts
 
 CONFIDENCE = 0.95
@@ -120,7 +120,8 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     deviations = np.nanmean(fits.resampled_fit_means - fits.group_fit_means, axis=0)
     resampled_deviations = fits.resampled_means - fits.group_means
     scale = (
-        compute_error_inflation_factor(fits.pooled_fit, len(outputs.human_scores)) * fits.small_sample_factor
+        compute_error_inflation_factor(fits.pooled_fit, len(outputs.human_scores))
+        * fits.compute_interval_widening_factor
     )
     errors = (resampled_deviations - single_fit_deviations) * scale
     low, high = estimate_range_interval(deviations, errors)
@@ -176,7 +177,7 @@ def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
     """Predict the mean human score of each group from metric scores, by one isotonic regression for all
     groups.
     """
-    means: FloatArray = fit_isotonic_to_value_rows(
+    means: FloatArray = fit_isotonic_to_each_value_row(
         outputs.sorted_metric_scores,
         outputs.human_scores[np.newaxis],
         outputs.weights,

@@ -35,9 +35,9 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.isotonic import (
     fit_isotonic,
-    fit_isotonic_to_permuted_residuals,
-    fit_isotonic_to_score_rows,
+    fit_isotonic_to_each_score_row,
     predict_isotonic,
+    refit_isotonic_with_permuted_residuals,
 )
 
 # With the observed value 1,000 values, so that p-values are multiples of .001.
@@ -178,7 +178,7 @@ def _simulate_residual_ranges_of_noisy_metrics(
                 # cos · h + sin · noise is ordered like h + tan · noise
                 """Simulate one metric with the given correlation angle for each row of noise."""
                 scores = np.cos(angle) * human_scores + np.sin(angle) * human_sd * noise
-                means = fit_isotonic_to_score_rows(
+                means = fit_isotonic_to_each_score_row(
                     scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
                 )
                 return compute_residual_ranges(means - outputs.human_means, outputs.human_means)
@@ -274,7 +274,7 @@ def _simulate_dependence_by_permuting_residuals(
             ) -> FloatArray:
                 """Fit the permuted residuals of one metric again and return the range over groups."""
                 fitted, residuals = fit
-                deviations = fit_isotonic_to_permuted_residuals(
+                deviations = refit_isotonic_with_permuted_residuals(
                     metric.sorted_metric_scores,
                     fitted,
                     residuals,

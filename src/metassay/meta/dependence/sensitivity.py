@@ -18,7 +18,7 @@ from metassay.meta.dependence.shrinkage import (
 )
 from metassay.results.depend import Sensitivity
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, create_random_generator_from_numbers
+from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES
 from metassay.stats.resampling import draw_cluster_counts
 
 BOOTSTRAPS = (50, 100, 200, 500)
@@ -36,11 +36,9 @@ def measure_sensitivity_of_system_dependence(outputs: ScoredOutputs, *, seed: in
     """
     return [
         *measure_system_dependence_by_number_of_resamples(outputs, seed=seed),
-        *measure_system_dependence_by_sample_size(
-            outputs, create_random_generator_from_numbers(seed, SAMPLE_SIZES)
-        ),
+        *measure_system_dependence_by_sample_size(outputs, np.random.default_rng([seed, SAMPLE_SIZES])),
         *measure_system_dependence_by_number_of_systems(
-            outputs, create_random_generator_from_numbers(seed, NUMBERS_OF_SYSTEMS)
+            outputs, np.random.default_rng([seed, NUMBERS_OF_SYSTEMS])
         ),
         *measure_system_dependence_by_quality_of_systems(outputs),
     ]

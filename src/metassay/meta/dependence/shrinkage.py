@@ -16,7 +16,7 @@ import numpy as np
 from metassay.meta.dependence.deviations import compute_range_over_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import fit_isotonic_to_value_rows
+from metassay.stats.isotonic import fit_isotonic_to_each_value_row
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def compute_system_dependence_without_each_group(outputs: ScoredOutputs) -> Floa
     for group in range(outputs.group_count):
         # a group without weight does not change the fit, and its mean is NaN
         weights = np.where(outputs.groups == group, 0.0, outputs.weights)
-        predicted_means = fit_isotonic_to_value_rows(
+        predicted_means = fit_isotonic_to_each_value_row(
             outputs.sorted_metric_scores,
             outputs.human_scores[np.newaxis],
             weights,

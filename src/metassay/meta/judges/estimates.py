@@ -13,9 +13,9 @@ from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import (
     ClusteredProportions,
+    compute_interval_widening_factor,
     percentile_interval,
     proportion_interval,
-    small_sample_factor,
 )
 
 
@@ -105,7 +105,7 @@ def estimate_difference_of_means(
     low, high = percentile_interval(
         first.resample_mean_over_items(bootstrap) - second.resample_mean_over_items(bootstrap)
     )
-    widening = float(small_sample_factor(np.array([smaller_count]))[0])
+    widening = float(compute_interval_widening_factor(np.array([smaller_count]))[0])
     return ItemEstimate(
         difference,
         difference + float(low[0] - difference) * widening,

@@ -82,8 +82,8 @@ def correct_share_of_good_outputs(
     has_few_labels = labelled > 0 and min(is_good.sum(), is_bad.sum()) < FEW_LABELS
     if not (has_information or has_few_labels):
         return ShareCorrection(np.nan, np.nan, np.nan, share, sensitivity, specificity, labelled)
-    numerator_sums = bootstrap.resample_sums(numerators, items[is_read])
-    denominator_sums = bootstrap.resample_sums(denominators, items[is_read])
+    numerator_sums = bootstrap.compute_sums_on_resamples(numerators, items[is_read])
+    denominator_sums = bootstrap.compute_sums_on_resamples(denominators, items[is_read])
     rng = np.random.default_rng(0)  # the same pseudo-outputs for every judge
     right, wrong = rng.gamma(PSEUDO_OUTPUTS, size=(2, 2, bootstrap.resamples))
     numerator_sums[1:] += right

@@ -18,7 +18,7 @@ from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.results.base import none_if_nan
 from metassay.results.depend import Correction
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import CORRECTION_DRAWS, create_random_generator_from_key
+from metassay.stats.random import CORRECTION_DRAWS, spawn_random_generator
 
 # Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system.
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
@@ -45,7 +45,7 @@ class MappingEvaluator:
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         count = int(clusters.max()) + 1
-        rng = create_random_generator_from_key(seed, CORRECTION_DRAWS)
+        rng = spawn_random_generator(seed, CORRECTION_DRAWS)
         cluster_weights = rng.multinomial(count, np.full(count, 1 / count), size=draws)
         self._human = human
         # the first row is the data itself

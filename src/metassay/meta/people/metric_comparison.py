@@ -1,8 +1,8 @@
 """Tests of whether one metric agrees with people better than another by more than chance.
 
-Both metrics are standardised and their scores swapped at random (`metassay.stats.swaps`), and the meta-metric
-of both is recomputed each time. The p-value that A beats B is the share of draws in which the difference is
-at least the observed one, with the observed one counted among the draws.
+Both metrics are standardised and their scores swapped at random (`metassay.stats.score_exchanges`), and the
+meta-metric of both is recomputed each time. The p-value that A beats B is the share of draws in which the
+difference is at least the observed one, with the observed one counted among the draws.
 
 `bootstrap` resamples items with their human scores instead. It is conservative: resampled orders are noisier
 than the observed one, and of metrics that are equally good it separates fewer (1 %) than the level allows
@@ -29,7 +29,7 @@ from metassay.meta.people.meta_metrics.metric_differences import MetricDifferenc
 from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, williams_test
-from metassay.stats.swaps import list_metric_pairs
+from metassay.stats.score_exchanges import list_metric_pairs
 
 # From this number of systems on, a test for systems like these is reported next to one for these systems.
 MANY_SYSTEMS = 8

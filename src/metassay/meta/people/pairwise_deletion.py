@@ -11,7 +11,7 @@ import numpy as np
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.random import PAIRWISE_DELETION, create_random_generator_from_key
+from metassay.stats.random import PAIRWISE_DELETION, spawn_random_generator
 
 
 def estimate_human_agreement_with_pairwise_deletion(
@@ -41,7 +41,7 @@ def estimate_human_agreement_with_pairwise_deletion(
         ]
     )
     items = human_scores.shape[1]
-    rng = create_random_generator_from_key(seed, PAIRWISE_DELETION)
+    rng = spawn_random_generator(seed, PAIRWISE_DELETION)
     weights = rng.multinomial(items, np.full(items, 1 / items), size=draws).astype(np.float64)
     low, high = np.quantile(meta_metric.evaluate_with_missing_scores(differences, weights), [0.025, 0.975])
     value = meta_metric.evaluate_with_missing_scores(differences, np.ones((1, items)))[0]

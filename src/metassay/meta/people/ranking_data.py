@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import Metadata, ScoreCube
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import NOISE_METRIC, create_random_generator_from_key
+from metassay.stats.random import NOISE_METRIC, spawn_random_generator
 
 # The context of all items.
 GLOBAL = "global"
@@ -117,7 +117,7 @@ def prepare_ranking_data(
     rated = _drop_metrics_with_few_scores(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
-    noise = create_random_generator_from_key(seed, NOISE_METRIC).normal(size=scores.human.shape)
+    noise = spawn_random_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     rated_items = set(rated.items)
     dropped = score_cube.select_items_and_systems(

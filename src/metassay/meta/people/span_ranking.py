@@ -40,8 +40,8 @@ from metassay.stats.arrays import FloatArray, LongArray, divide_or_nan
 from metassay.stats.random import (
     RESAMPLED_UNITS,
     SPAN_SWAPS,
-    create_random_generator_from_key,
     hash_name_to_integer,
+    spawn_random_generator,
 )
 
 SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
@@ -358,9 +358,7 @@ def _draw_cluster_weights(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
 ) -> FloatArray:
     """Draw at random how often each bootstrap resample contains each cluster."""
-    rng = create_random_generator_from_key(
-        settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS
-    )
+    rng = spawn_random_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS)
     weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
 
@@ -381,9 +379,7 @@ def _compute_f1_differences(
     if is_resampled:
         weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
     else:
-        rng = create_random_generator_from_key(
-            settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_SWAPS
-        )
+        rng = spawn_random_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_SWAPS)
         weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
     pairs = list(itertools.combinations(range(span_ratings.metric_count), 2))
     observed = np.empty(len(pairs))

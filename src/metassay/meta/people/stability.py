@@ -20,7 +20,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate_system_scores
-from metassay.stats.random import SYSTEM_SUBSETS, create_random_generator_from_key
+from metassay.stats.random import SYSTEM_SUBSETS, spawn_random_generator
 
 
 def measure_stability_over_systems(
@@ -70,7 +70,7 @@ def _choose_system_subsets(system_count: int, subset_size: int, maximum_count: i
     """Return all subsets of systems of a given size, or random ones if there are too many."""
     if comb(system_count, subset_size) <= maximum_count:
         return np.array(list(combinations(range(system_count), subset_size)))
-    rng = create_random_generator_from_key(seed, SYSTEM_SUBSETS, subset_size)
+    rng = spawn_random_generator(seed, SYSTEM_SUBSETS, subset_size)
     return np.argsort(rng.random((maximum_count, system_count)), axis=1)[:, :subset_size]
 
 

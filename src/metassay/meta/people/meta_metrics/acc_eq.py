@@ -29,12 +29,15 @@ from metassay.meta.people.meta_metrics.base import (
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
-from metassay.stats.swapped_tie_calibration import (
-    compare_calibrated_accuracies,
-    compare_calibrated_accuracies_after_swaps,
+from metassay.stats.exchanged_tie_calibration import (
+    compute_tie_calibrated_accuracy_differences,
+    compute_tie_calibrated_accuracy_differences_after_exchange,
     count_right_pairs,
 )
-from metassay.stats.swaps import compute_statistic_differences_after_random_swaps, standardize_metrics
+from metassay.stats.score_exchanges import (
+    compute_statistic_differences_after_random_exchanges,
+    standardize_metrics,
+)
 
 
 class AccuracyWithTies(MetaMetric):
@@ -77,9 +80,9 @@ class AccuracyWithTies(MetaMetric):
         if scores.clusters is not None:
             item_counts = counts.swapaxes(1, 2).astype(np.float64)
             counts = scores.sum_over_clusters(item_counts).swapaxes(1, 2).astype(np.float32)
-        observed = compare_calibrated_accuracies(counts, pair_count)
-        drawn = compute_statistic_differences_after_random_swaps(
-            partial(compare_calibrated_accuracies_after_swaps, counts, pair_count),
+        observed = compute_tie_calibrated_accuracy_differences(counts, pair_count)
+        drawn = compute_statistic_differences_after_random_exchanges(
+            partial(compute_tie_calibrated_accuracy_differences_after_exchange, counts, pair_count),
             "perm-inputs",
             draws=settings.draws,
             systems=systems,

@@ -20,7 +20,10 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray, divide_or_nan
-from metassay.stats.swaps import SwapStatistic, compute_statistic_differences_after_random_swaps
+from metassay.stats.score_exchanges import (
+    ExchangeStatistic,
+    compute_statistic_differences_after_random_exchanges,
+)
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 
@@ -142,7 +145,7 @@ class MetaMetric(ABC):
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
-    ) -> SwapStatistic | None:
+    ) -> ExchangeStatistic | None:
         """Return a function that computes the differences between metrics after their scores were swapped at
         random, for a permutation test.
 
@@ -246,12 +249,12 @@ class MetaMetric(ABC):
 
 
 def compute_differences_after_random_swaps(
-    compare_swapped_metrics: SwapStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
+    compare_swapped_metrics: ExchangeStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
 ) -> Float32Array:
     """Swap scores between metrics at random and compute the differences of metrics each time, for a
     permutation test.
     """
-    return compute_statistic_differences_after_random_swaps(
+    return compute_statistic_differences_after_random_exchanges(
         compare_swapped_metrics,
         settings.test,
         draws=settings.draws,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metassay.errors import InputError, UnknownName
-from metassay.stats.swaps import SWAP_KINDS
+from metassay.stats.score_exchanges import EXCHANGE_KINDS
 
 NORMAL = "normal"
 PERMUTATION = "permutation"
 BOOTSTRAP = "bootstrap"
 WILLIAMS = "williams"
 NO_TEST = "none"
-TESTS = (*SWAP_KINDS, BOOTSTRAP, WILLIAMS, NO_TEST)
+TESTS = (*EXCHANGE_KINDS, BOOTSTRAP, WILLIAMS, NO_TEST)
 
 
 @dataclass(frozen=True)

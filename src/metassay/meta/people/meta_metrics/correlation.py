@@ -8,7 +8,7 @@ from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSett
 from metassay.meta.people.meta_metrics.correlation_levels import LEVELS, CorrelationLevel, ItemLevel
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.swaps import SwapStatistic
+from metassay.stats.score_exchanges import ExchangeStatistic
 
 
 class CorrelationMetaMetric(MetaMetric):
@@ -46,7 +46,7 @@ class CorrelationMetaMetric(MetaMetric):
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
-    ) -> SwapStatistic | None:
+    ) -> ExchangeStatistic | None:
         """Return a function that compares the correlations of metrics whose scores were swapped at random.
         None if that is too slow.
         """

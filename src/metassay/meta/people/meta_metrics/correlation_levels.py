@@ -33,10 +33,10 @@ from metassay.meta.people.meta_metrics.system_means import (
 )
 from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
 from metassay.stats.correlation import correlate, correlate_system_scores
-from metassay.stats.random import create_random_generator_from_key
+from metassay.stats.exchanged_correlations import build_correlation_difference_function
+from metassay.stats.random import spawn_random_generator
+from metassay.stats.score_exchanges import ExchangeStatistic, standardize_metrics
 from metassay.stats.sign_flip import sum_under_random_signs
-from metassay.stats.swapped_correlations import build_function_comparing_swapped_correlations
-from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
 PEARSON = "pearson"
 SPEARMAN = "spearman"
@@ -68,7 +68,7 @@ class CorrelationLevel(ABC):
         """
         return None
 
-    def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
+    def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:  # noqa: ARG002 (for subclasses)
         """Return a function that compares the correlations of metrics whose scores were swapped at random.
         None if that is too slow.
         """
@@ -97,7 +97,7 @@ class SystemLevel(CorrelationLevel):
         """
         return build_resampling_function_of_system_means(self.correlation, scores)
 
-    def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic:
+    def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic:
         """Return a function that compares the correlations of metrics whose scores were swapped at random."""
         return build_swap_function_of_system_means(self.correlation, scores)
 
@@ -155,13 +155,13 @@ class SegmentLevel(CorrelationLevel):
 
         return evaluate_with_cluster_weights
 
-    def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic | None:
+    def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:
         """Return a function that compares the correlations of metrics whose scores were swapped at random.
         Only for Pearson's and Spearman's correlation, else None.
         """
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
-        return build_function_comparing_swapped_correlations(
+        return build_correlation_difference_function(
             scores.human,
             standardize_metrics(scores.metrics),
             scores.sum_over_clusters,
@@ -209,7 +209,7 @@ class ItemLevel(CorrelationLevel):
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
         cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
-        rng = create_random_generator_from_key(settings.seed, settings.stream)
+        rng = spawn_random_generator(settings.seed, settings.stream)
         null_sums = sum_under_random_signs(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
         return MetricDifferences(subtract_every_two_rows(mean_ignoring_nan(by_item, axis=-1)), drawn)

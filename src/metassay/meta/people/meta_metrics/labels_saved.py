@@ -16,8 +16,8 @@ from metassay.meta.people.meta_metrics.metric_differences import MetricDifferenc
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import (
     JackknifedShare,
-    estimate_share_of_labels_saved,
-    jackknife_share_of_labels_saved,
+    estimate_labelling_effort_saved,
+    jackknife_labelling_effort_saved,
 )
 from metassay.stats.resampling import map_bootstrap_resamples
 
@@ -44,7 +44,9 @@ class LabelsSavedShare(MetaMetric):
         """Compute for each metric the share of human labels that it makes unnecessary, with jackknife
         intervals.
         """
-        estimates = [share.to_interval() for share in _jackknife_share_of_labels_saved(scores)]
+        estimates = [
+            share.compute_confidence_interval() for share in _jackknife_share_of_labels_saved(scores)
+        ]
         return MetaMetricEstimates(
             np.array([estimate.value for estimate in estimates]),
             np.array([estimate.low for estimate in estimates]),
@@ -55,7 +57,7 @@ class LabelsSavedShare(MetaMetric):
         """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
         system is estimated.
         """
-        estimate = estimate_share_of_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
+        estimate = estimate_labelling_effort_saved(scores.human, scores.metrics[0], scores.cluster_index)
         return MetricDetails(for_mean=estimate.value, for_mean_low=estimate.low, for_mean_high=estimate.high)
 
     def build_resampling_function(self, scores: ScoreArrays) -> None:
@@ -96,7 +98,7 @@ def _jackknife_share_of_labels_saved(scores: ScoreArrays) -> list[JackknifedShar
     """
     human_differences = subtract_every_two_rows(scores.human)
     return [
-        jackknife_share_of_labels_saved(
+        jackknife_labelling_effort_saved(
             human_differences, subtract_every_two_rows(metric), scores.cluster_index
         )
         for metric in scores.metrics

@@ -19,8 +19,8 @@ from metassay.meta.people.meta_metrics.system_means import (
     build_swap_function_of_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.sign_flip import TIE_TOLERANCE, find_better_systems
-from metassay.stats.swaps import SwapStatistic
+from metassay.stats.score_exchanges import ExchangeStatistic
+from metassay.stats.sign_flip import TIE_TOLERANCE, find_better_system_of_each_pair
 
 
 def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
@@ -32,7 +32,7 @@ def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
     1.0
     """
     human, metric = drop_incomplete_items(human, metric)
-    human_signs, metric_signs = find_better_systems(np.stack([human, metric]))
+    human_signs, metric_signs = find_better_system_of_each_pair(np.stack([human, metric]))
     return float((human_signs == metric_signs).mean())
 
 
@@ -56,7 +56,7 @@ class PairwiseAccuracy(MetaMetric):
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
-    ) -> SwapStatistic:
+    ) -> ExchangeStatistic:
         """Return a function that compares the pairwise accuracies of metrics whose scores were swapped at
         random.
         """
@@ -112,5 +112,5 @@ def average_over_pairs_within_subsets(
 
 def _find_pairs_ordered_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
     """Return which pairs of systems each metric orders as people do."""
-    signs = find_better_systems(np.concatenate([scores.human[None], scores.metrics]))
+    signs = find_better_system_of_each_pair(np.concatenate([scores.human[None], scores.metrics]))
     return np.asarray(signs[1:] == signs[0])

@@ -30,25 +30,30 @@ from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSett
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_pairs_within_subsets
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.exchanged_segments import prepare_segment_exchange_test
+from metassay.stats.exchanged_soft_accuracy import (
+    compute_accuracy_differences_after_system_exchange,
+    compute_sign_flip_accuracy_differences_after_exchange,
+    compute_soft_accuracy_differences_after_exchange,
+    tabulate_accuracy_differences_by_exchanged_systems,
+    tabulate_sign_flip_accuracy_differences_by_exchanged_systems,
+)
 from metassay.stats.flip_groups import compute_p_values_under_random_signs, draw_random_signs_of_segments
+from metassay.stats.score_exchanges import (
+    ExchangeStatistic,
+    ScoreExchanges,
+    list_metric_pairs,
+    standardize_metrics,
+)
 from metassay.stats.sign_flip import (
     compute_corpus_p_values,
     compute_normal_p_values,
-    compute_normal_tail_probability,
+    compute_normal_p_values_from_sums,
     compute_p_values_like_mt_metrics_eval,
     compute_sign_flip_p_values,
-    compute_weighted_p_values,
+    compute_weighted_p_values_of_system_pairs,
 )
-from metassay.stats.soft_accuracy import estimate_mean_p_value_errors, soft_accuracy
-from metassay.stats.swapped_segments import prepare_segment_swaps
-from metassay.stats.swapped_soft_accuracy import (
-    compare_accuracies_after_score_swaps,
-    compare_accuracies_after_system_swaps,
-    compare_permutation_accuracies_after_swaps,
-    tabulate_swap_effects_with_normal_p_values,
-    tabulate_swap_effects_with_permutation_p_values,
-)
-from metassay.stats.swaps import Swaps, SwapStatistic, list_metric_pairs, standardize_metrics
+from metassay.stats.soft_accuracy import average_approximation_errors_of_p_values, soft_accuracy
 
 METHODS = ("normal", "permutation", "mtme")
 
@@ -146,7 +151,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         human_and_metrics = np.concatenate([human[None], metrics])
 
         def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
-            p = compute_weighted_p_values(human_and_metrics, cluster_weights)
+            p = compute_weighted_p_values_of_system_pairs(human_and_metrics, cluster_weights)
             return soft_accuracy(p[0], p[1:])
 
         return evaluate_with_cluster_weights
@@ -171,7 +176,7 @@ class SoftPairwiseAccuracy(MetaMetric):
             values = self.evaluate_metrics(scores, settings)
             return MetricDifferences(values[metric_pairs[:, 0]] - values[metric_pairs[:, 1]], drawn)
         # a draw equals the observed difference only if both are from the same sign flips
-        no_swaps = Swaps.create_draw_without_swaps(len(scores.human), scores.cluster_count)
+        no_swaps = ScoreExchanges.create_without_exchanges(len(scores.human), scores.cluster_count)
         observed = compare_swapped_metrics(no_swaps)[0].astype(np.float64)
         return MetricDifferences(observed, drawn)
 
@@ -186,9 +191,9 @@ class SoftPairwiseAccuracy(MetaMetric):
         can_share_items = settings.method == "normal" and settings.test == "perm-inputs"
         if not can_share_items or scores.clusters is not None:
             return None
-        segment_swaps = prepare_segment_swaps(scores.human, scores.metrics, metric_pairs)
+        segment_swaps = prepare_segment_exchange_test(scores.human, scores.metrics, metric_pairs)
         drawn = compute_differences_after_random_swaps(segment_swaps, len(metric_pairs), scores, settings)
-        values = segment_swaps.compute_unswapped_accuracies()
+        values = segment_swaps.compute_accuracies_before_exchange()
         return MetricDifferences(values[:, 0] - values[:, 1], drawn)
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
@@ -196,7 +201,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         correction), averaged over pairs of systems.
         """
         human_and_metrics = _sum_human_and_metric_scores_by_cluster(scores)
-        return estimate_mean_p_value_errors(human_and_metrics[0], human_and_metrics[1:])
+        return average_approximation_errors_of_p_values(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute the soft pairwise accuracy of each metric on each of the given subsets of the systems.
@@ -215,7 +220,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         items that both have.
         """
         p_human, p_metric = (
-            compute_normal_tail_probability(
+            compute_normal_p_values_from_sums(
                 item_weights @ pair_differences.T, item_weights @ (pair_differences * pair_differences).T
             )
             for pair_differences in score_differences
@@ -232,7 +237,7 @@ def _sum_human_and_metric_scores_by_cluster(scores: ScoreArrays) -> FloatArray:
 
 def _build_function_comparing_swapped_metrics(
     scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
-) -> SwapStatistic:
+) -> ExchangeStatistic:
     """Return a function that computes the difference in soft pairwise accuracy between two metrics whose
     scores were swapped at random.
 
@@ -243,14 +248,14 @@ def _build_function_comparing_swapped_metrics(
     swaps_systems = settings.test == "perm-systems"
     if settings.method == "normal":
         if settings.test == "perm-inputs":
-            return prepare_segment_swaps(human, metrics, metric_pairs, are_standardized=True)
+            return prepare_segment_exchange_test(human, metrics, metric_pairs, are_standardized=True)
         p_human = compute_pair_p_values(human)
         if swaps_systems:
             return partial(
-                compare_accuracies_after_system_swaps,
-                tabulate_swap_effects_with_normal_p_values(p_human, metrics, metric_pairs),
+                compute_accuracy_differences_after_system_exchange,
+                tabulate_accuracy_differences_by_exchanged_systems(p_human, metrics, metric_pairs),
             )
-        return partial(compare_accuracies_after_score_swaps, p_human, metrics, metric_pairs)
+        return partial(compute_soft_accuracy_differences_after_exchange, p_human, metrics, metric_pairs)
     if settings.permutations < 1:
         raise InputError(
             f"{settings.permutations} permutations are too few.", remedy="Use at least 1; 1000 is usual."
@@ -260,7 +265,15 @@ def _build_function_comparing_swapped_metrics(
     p_human = compute_p_values_under_random_signs(human, group)
     if swaps_systems:
         return partial(
-            compare_accuracies_after_system_swaps,
-            tabulate_swap_effects_with_permutation_p_values(p_human, metrics, metric_pairs, group),
+            compute_accuracy_differences_after_system_exchange,
+            tabulate_sign_flip_accuracy_differences_by_exchanged_systems(
+                p_human, metrics, metric_pairs, group
+            ),
         )
-    return partial(compare_permutation_accuracies_after_swaps, p_human, metrics, metric_pairs, group=group)
+    return partial(
+        compute_sign_flip_accuracy_differences_after_exchange,
+        p_human,
+        metrics,
+        metric_pairs,
+        sign_flips=group,
+    )

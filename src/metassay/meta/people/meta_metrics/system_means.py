@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import WeightedValues
 from metassay.stats.arrays import FloatArray
-from metassay.stats.correlation import compare_correlations_after_swaps, correlate_system_scores
-from metassay.stats.swaps import Swaps, SwapStatistic, standardize_metrics
+from metassay.stats.correlation import (
+    compute_system_correlation_differences_after_exchange,
+    correlate_system_scores,
+)
+from metassay.stats.score_exchanges import ExchangeStatistic, ScoreExchanges, standardize_metrics
 
 
 def build_resampling_function_of_system_means(statistic: str, scores: ScoreArrays) -> WeightedValues:
@@ -28,14 +31,16 @@ def build_resampling_function_of_system_means(statistic: str, scores: ScoreArray
     return evaluate_with_cluster_weights
 
 
-def build_swap_function_of_system_means(statistic: str, scores: ScoreArrays) -> SwapStatistic:
+def build_swap_function_of_system_means(statistic: str, scores: ScoreArrays) -> ExchangeStatistic:
     """Return a function that compares metrics by a statistic of mean scores of systems, after the scores of
     metrics were swapped at random.
     """
     human_means = scores.human.mean(axis=-1)
     cluster_sums = scores.sum_over_clusters(standardize_metrics(scores.metrics))
 
-    def compare_swapped_metrics(swaps: Swaps) -> NDArray[np.float32]:
-        return compare_correlations_after_swaps(statistic, human_means, cluster_sums, swaps)
+    def compare_swapped_metrics(swaps: ScoreExchanges) -> NDArray[np.float32]:
+        return compute_system_correlation_differences_after_exchange(
+            statistic, human_means, cluster_sums, swaps
+        )
 
     return compare_swapped_metrics

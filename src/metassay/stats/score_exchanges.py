@@ -1,9 +1,9 @@
 """Random exchanges of two metrics' scores, to test whether one of them agrees better with human scores.
 
-Under the null hypothesis two standardised metrics are exchangeable, so their scores may be swapped at random
-(Deutsch, Dror and Roth, 2021): whole segments (`perm-inputs`), whole systems (`perm-systems`), systems and
-then segments (`perm-both`), or single cells (`cells`). All pairs of metrics share the swaps, so sums over
-the swapped cells are computed once per metric, not once per pair of metrics.
+Under the null hypothesis two standardised metrics are exchangeable, so their scores may be exchanged at
+random (Deutsch, Dror and Roth, 2021): whole segments (`perm-inputs`), whole systems (`perm-systems`), systems
+and then segments (`perm-both`), or single cells (`cells`). All pairs of metrics share the exchanges, so sums
+over the exchanged cells are computed once per metric, not once per pair of metrics.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from metassay.errors import UnknownName
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray, divide_or_zero
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.stats.random import create_random_generator_from_key
+from metassay.stats.random import spawn_random_generator
 
-SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
+EXCHANGE_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 # Each block of draws has a random stream of its own, so that results do not depend on the threads.
 DRAWS_PER_BLOCK = 50
 # A standard deviation below this share of the largest score is rounding.
@@ -26,7 +26,7 @@ _ROUNDING_ERROR = 1e-13
 
 
 @dataclass(frozen=True)
-class Swaps:
+class ScoreExchanges:
     """Which scores, by system and segment, are exchanged between two metrics in each random draw.
 
     `rows` is [draws, systems], `columns` [draws, segments], `cells` [draws, systems, segments].
@@ -40,28 +40,30 @@ class Swaps:
         return len(self.rows)
 
     @classmethod
-    def create_draw_without_swaps(cls, systems: int, segments: int) -> Swaps:
+    def create_without_exchanges(cls, system_count: int, segment_count: int) -> ScoreExchanges:
         """Create a single draw in which no scores are exchanged."""
-        return cls(np.zeros((1, systems), bool), np.zeros((1, segments), bool))
+        return cls(np.zeros((1, system_count), bool), np.zeros((1, segment_count), bool))
 
-    def sum_swapped_scores(self, scores: FloatArray) -> FloatArray:
+    def sum_exchanged_scores(self, metric_scores: FloatArray) -> FloatArray:
         """Sum the exchanged scores of every metric and system in each draw.
 
         Returns [draws, metrics, systems].
         """
-        metrics, systems, segments = scores.shape
+        metrics, systems, segments = metric_scores.shape
         if self.cells is not None:
             by_system = []
             for i in range(systems):
-                by_system.append(self.cells[:, i].astype(np.float64) @ np.ascontiguousarray(scores[:, i].T))
+                by_system.append(
+                    self.cells[:, i].astype(np.float64) @ np.ascontiguousarray(metric_scores[:, i].T)
+                )
             return np.stack(by_system, axis=-1)
-        flat_scores = scores.reshape(metrics * systems, segments)
+        flat_scores = metric_scores.reshape(metrics * systems, segments)
         sums = (self.columns.astype(np.float64) @ flat_scores.T).reshape(len(self), metrics, systems)
-        return np.where(self.rows[:, None, :], scores.sum(axis=-1) - sums, sums)
+        return np.where(self.rows[:, None, :], metric_scores.sum(axis=-1) - sums, sums)
 
 
-# Function from a block of swaps to the differences of pairs of metrics: [draws, metric pairs].
-SwapStatistic = Callable[[Swaps], Float32Array]
+# Function from a block of exchanges to the differences of pairs of metrics: [draws, metric pairs].
+ExchangeStatistic = Callable[[ScoreExchanges], Float32Array]
 
 
 def list_metric_pairs(metric_count: int) -> LongArray:
@@ -81,7 +83,7 @@ def standardize_metrics(metric_scores: FloatArray) -> FloatArray:
     return divide_or_zero(centred, _compute_standard_deviations(metric_scores)[:, None, None])
 
 
-def compute_metric_scales(metric_scores: FloatArray) -> FloatArray:
+def compute_inverse_standard_deviations(metric_scores: FloatArray) -> FloatArray:
     """Return the factor that scales each metric to standard deviation 1. It is 0 for a metric whose scores
     are all equal.
 
@@ -100,9 +102,9 @@ def _compute_standard_deviations(metric_scores: FloatArray) -> FloatArray:
     return np.where(varies, deviations, 0.0)
 
 
-def compute_statistic_differences_after_random_swaps(
-    statistic: SwapStatistic,
-    swap_kind: str,
+def compute_statistic_differences_after_random_exchanges(
+    statistic: ExchangeStatistic,
+    exchange_kind: str,
     *,
     draws: int,
     systems: int,
@@ -119,37 +121,44 @@ def compute_statistic_differences_after_random_swaps(
     """
     differences = np.empty((draws, pairs), dtype=np.float32)
 
-    def write_differences_of_block(block: tuple[int, Swaps]) -> None:
-        start, swaps = block
-        differences[start : start + len(swaps)] = statistic(swaps)
+    def fill_differences_of_draws(first_draw_and_exchanges: tuple[int, ScoreExchanges]) -> None:
+        start, exchanges = first_draw_and_exchanges
+        differences[start : start + len(exchanges)] = statistic(exchanges)
 
-    blocks = draw_random_swaps_in_blocks(
-        swap_kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
+    blocks = draw_random_score_exchanges_in_blocks(
+        exchange_kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
     )
-    map_blocks_in_threads(write_differences_of_block, blocks, workers)
+    map_blocks_in_threads(fill_differences_of_draws, blocks, workers)
     return np.ascontiguousarray(differences.T)
 
 
-def draw_random_swaps_in_blocks(
-    swap_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
-) -> Iterator[tuple[int, Swaps]]:
+def draw_random_score_exchanges_in_blocks(
+    exchange_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
+) -> Iterator[tuple[int, ScoreExchanges]]:
     """Yield random exchanges of scores in blocks of draws, each with the number of its first draw."""
-    if swap_kind not in SWAP_KINDS:
-        raise UnknownName("kind of swap", swap_kind, SWAP_KINDS)
+    if exchange_kind not in EXCHANGE_KINDS:
+        raise UnknownName("kind of swap", exchange_kind, EXCHANGE_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
-        rng = create_random_generator_from_key(seed, stream, block)
-        yield start, _draw_swaps(swap_kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments)
+        rng = spawn_random_generator(seed, stream, block)
+        yield (
+            start,
+            _draw_score_exchanges(exchange_kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments),
+        )
 
 
-def _draw_swaps(swap_kind: str, rng: np.random.Generator, draws: int, systems: int, segments: int) -> Swaps:
+def _draw_score_exchanges(
+    exchange_kind: str, rng: np.random.Generator, draw_count: int, system_count: int, segment_count: int
+) -> ScoreExchanges:
     """Draw at random which scores are exchanged: those of segments, of systems, of both, or single scores."""
-    if swap_kind == "cells":
-        cells = rng.random((draws, systems, segments), dtype=np.float32) < 0.5
-        return Swaps(np.zeros((draws, systems), bool), np.zeros((draws, segments), bool), cells)
-    rows = rng.random((draws, systems)) < 0.5
-    columns = rng.random((draws, segments)) < 0.5
-    if swap_kind == "perm-inputs":
+    if exchange_kind == "cells":
+        cells = rng.random((draw_count, system_count, segment_count), dtype=np.float32) < 0.5
+        return ScoreExchanges(
+            np.zeros((draw_count, system_count), bool), np.zeros((draw_count, segment_count), bool), cells
+        )
+    rows = rng.random((draw_count, system_count)) < 0.5
+    columns = rng.random((draw_count, segment_count)) < 0.5
+    if exchange_kind == "perm-inputs":
         rows[:] = False
-    if swap_kind == "perm-systems":
+    if exchange_kind == "perm-systems":
         columns[:] = False
-    return Swaps(rows, columns)
+    return ScoreExchanges(rows, columns)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metassay.stats.swapped_correlations import build_function_comparing_swapped_correlations
-from metassay.stats.swaps import Swaps, draw_random_swaps_in_blocks
+from metassay.stats.exchanged_correlations import build_correlation_difference_function
+from metassay.stats.score_exchanges import ScoreExchanges, draw_random_score_exchanges_in_blocks
 
 
 def correlate_with_scipy(human: np.ndarray, scores: np.ndarray, *, per_system: bool) -> float:
@@ -27,7 +27,7 @@ def correlate_with_scipy(human: np.ndarray, scores: np.ndarray, *, per_system: b
     )
 
 
-def find_swapped_cells(swaps: Swaps, draw: int) -> np.ndarray:
+def find_swapped_cells(swaps: ScoreExchanges, draw: int) -> np.ndarray:
     """Return which scores one draw swaps, [systems, segments]."""
     if swaps.cells is not None:
         return swaps.cells[draw].astype(bool)
@@ -41,7 +41,7 @@ def test_differences_are_those_of_swapped_scores(kind: str, per_system: bool, by
     rng = np.random.default_rng(0)
     human = rng.normal(3, 2, size=(4, 15))
     scores = human + rng.normal(size=(3, 4, 15))
-    swapper = build_function_comparing_swapped_correlations(
+    swapper = build_correlation_difference_function(
         human, scores, lambda values: values, by_rank=by_rank, per_system=per_system
     )
     if by_rank:
@@ -51,7 +51,7 @@ def test_differences_are_those_of_swapped_scores(kind: str, per_system: bool, by
         scores = np.stack(
             [stats.zscore(stats.rankdata(each, axis=axis), axis=axis) for each in scores]
         ).reshape(3, 4, 15)
-    for _, swaps in draw_random_swaps_in_blocks(kind, draws=5, systems=4, segments=15, seed=1):
+    for _, swaps in draw_random_score_exchanges_in_blocks(kind, draws=5, systems=4, segments=15, seed=1):
         differences = swapper(swaps)
         for draw in range(len(swaps)):
             cells = find_swapped_cells(swaps, draw)

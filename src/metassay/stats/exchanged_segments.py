@@ -1,7 +1,7 @@
-"""Soft pairwise accuracy with normal p-values after swapping whole segments between two metrics.
+"""Soft pairwise accuracy with normal p-values after exchanging whole segments between two metrics.
 
 Metrics may lack scores of some segments. Two metrics are then compared on the segments that both have, and
-all pairs share the swaps and the products that take most of the time.
+all pairs share the exchanges and the products that take most of the time.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import numpy as np
 
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail_probability
+from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_p_value
+from metassay.stats.score_exchanges import ScoreExchanges, compute_inverse_standard_deviations
 from metassay.stats.sign_flip import (
     compute_normal_p_values,
-    compute_normal_tail_probability,
+    compute_normal_p_values_from_sums,
     sum_score_differences_of_system_pairs,
 )
 from metassay.stats.soft_accuracy import soft_accuracy
-from metassay.stats.swaps import Swaps, compute_metric_scales
 
 # A sum of squared differences below this share of the sum over all segments is rounding.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class SegmentSwaps:
+class SegmentExchangeTest:
     """A test that exchanges the scores of whole segments between two metrics at random, prepared for many
     pairs of metrics.
 
-    Call it with a block of swaps. Sum and sum of squares of the differences of two systems are linear in the
-    mask of swapped segments, so a draw takes two products per metric and pair of systems. For a pair of
+    Call it with a block of exchanges. Sum and sum of squares of the differences of two systems are linear in
+    the mask of exchanged segments, so a draw takes two products per metric and pair of systems. For a pair of
     metrics (A, B), the sums of A over the segments that B has are those over all segments minus those over
     the few that B lacks.
     """
@@ -49,20 +49,20 @@ class SegmentSwaps:
     """Positions of missing segments, for each pattern of missing segments."""
     pattern_of_metric: LongArray
 
-    def __call__(self, swaps: Swaps) -> Float32Array:
+    def __call__(self, exchanges: ScoreExchanges) -> Float32Array:
         """Compute by how much the soft accuracies of the two metrics of each pair differ after each random
         exchange of their scores.
 
         It is SPA(A') - SPA(B'). Returns [draws, metric pairs].
         """
-        mask = np.ascontiguousarray(swaps.columns.T, dtype=np.float64)
-        error_differences = np.zeros((len(self.metric_pairs), len(swaps)))
+        mask = np.ascontiguousarray(exchanges.columns.T, dtype=np.float64)
+        error_differences = np.zeros((len(self.metric_pairs), len(exchanges)))
         first, second = np.triu_indices(self.scores.shape[1], 1)
         for system_pair, (i, j) in enumerate(zip(first, second)):
             differences = self.scores[:, i] - self.scores[:, j]
             powers = np.concatenate([differences, differences * differences])
-            totals, sums = self._sum_segments_with_scores(powers, mask)
-            _add_accuracy_differences_of_system_pair(
+            totals, sums = self._sum_rows_without_missing_segments(powers, mask)
+            _add_p_value_error_differences_of_system_pair(
                 self.human_p_values[:, system_pair],
                 self.group_of_pair,
                 self.metric_pairs,
@@ -75,7 +75,7 @@ class SegmentSwaps:
             )
         return np.ascontiguousarray(error_differences.T / len(first), dtype=np.float32)
 
-    def compute_unswapped_accuracies(self) -> FloatArray:
+    def compute_accuracies_before_exchange(self) -> FloatArray:
         """Compute the soft accuracy of both metrics of each pair on the segments that both scored, without
         any exchange.
 
@@ -87,7 +87,7 @@ class SegmentSwaps:
             missing_sums, missing_squares = sum_score_differences_of_system_pairs(self.scores[:, :, missing])
             shared_squares = squares - missing_squares
             is_rounding = shared_squares <= _ROUNDING * squares
-            p_metrics = compute_normal_tail_probability(
+            p_metrics = compute_normal_p_values_from_sums(
                 sums - missing_sums, np.where(is_rounding, 0.0, shared_squares)
             )
             for side in range(2):
@@ -99,32 +99,32 @@ class SegmentSwaps:
                 )
         return accuracies
 
-    def _sum_segments_with_scores(
-        self, rows: FloatArray, is_swapped: FloatArray
+    def _sum_rows_without_missing_segments(
+        self, rows: FloatArray, is_exchanged: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Sum rows over all segments and over the exchanged ones, without the segments that are missing in
         each pattern of missing scores.
 
-        `is_swapped` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
+        `is_exchanged` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
         """
         all_totals = rows.sum(axis=1)
-        all_sums = rows @ is_swapped
+        all_sums = rows @ is_exchanged
         totals = np.empty((len(self.missing_segments), *all_totals.shape))
         sums = np.empty((len(self.missing_segments), *all_sums.shape))
         for pattern, missing in enumerate(self.missing_segments):
             missing_rows = rows[:, missing]
             totals[pattern] = all_totals - missing_rows.sum(axis=1)
-            sums[pattern] = all_sums - missing_rows @ is_swapped[missing]
+            sums[pattern] = all_sums - missing_rows @ is_exchanged[missing]
         return totals, sums
 
 
-def prepare_segment_swaps(
+def prepare_segment_exchange_test(
     human_scores: FloatArray,
     metric_scores: FloatArray,
     metric_pairs: LongArray,
     *,
     are_standardized: bool = False,
-) -> SegmentSwaps:
+) -> SegmentExchangeTest:
     """Prepare a test that exchanges the scores of whole segments between two metrics, some of which lack
     scores of segments.
 
@@ -145,9 +145,11 @@ def prepare_segment_swaps(
             continue  # undefined, and so are all differences
         pairs = np.flatnonzero(group_of_pair == group)
         if not are_standardized:
-            scales[pairs] = _compute_scales_of_metric_pairs(metric_scores, metric_pairs[pairs], segments)
+            scales[pairs] = _compute_inverse_deviations_of_metric_pairs(
+                metric_scores, metric_pairs[pairs], segments
+            )
         human_p_values[group] = compute_normal_p_values(human_scores[:, segments])
-    return SegmentSwaps(
+    return SegmentExchangeTest(
         scores=np.where(is_complete[:, None], metric_scores, 0.0),
         metric_pairs=metric_pairs,
         scales=scales,
@@ -158,8 +160,8 @@ def prepare_segment_swaps(
     )
 
 
-def _compute_scales_of_metric_pairs(
-    metrics: FloatArray, metric_pairs: LongArray, segments: BoolArray
+def _compute_inverse_deviations_of_metric_pairs(
+    metric_scores: FloatArray, metric_pairs: LongArray, is_selected_segment: BoolArray
 ) -> FloatArray:
     """Return 1 / standard deviation for both metrics of each pair on some segments, so that their scores can
     be exchanged.
@@ -167,50 +169,52 @@ def _compute_scales_of_metric_pairs(
     Returns [metric pairs, 2].
     """
     metrics_in_pairs, positions = np.unique(metric_pairs, return_inverse=True)
-    scales: FloatArray = compute_metric_scales(metrics[metrics_in_pairs][:, :, segments])
+    scales: FloatArray = compute_inverse_standard_deviations(
+        metric_scores[metrics_in_pairs][:, :, is_selected_segment]
+    )
     return scales[positions.reshape(metric_pairs.shape)]
 
 
 @kernel
-def _add_accuracy_differences_of_system_pair(
+def _add_p_value_error_differences_of_system_pair(
     human_p_values: FloatArray,
-    group_of_pair: LongArray,
+    group_of_metric_pair: LongArray,
     metric_pairs: LongArray,
-    pattern_of_metric: LongArray,
-    scales: FloatArray,
-    totals: FloatArray,
-    sums: FloatArray,
-    upper_tail: FloatArray,
+    missing_pattern_of_metric: LongArray,
+    inverse_deviations: FloatArray,
+    difference_sums: FloatArray,
+    exchanged_difference_sums: FloatArray,
+    upper_tail_table: FloatArray,
     error_differences: FloatArray,
 ) -> None:
     """Add for one pair of systems by how much the p-value of one metric is closer to that of people than the
     other's, after each exchange.
 
-    Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `totals` and `sums` have first the
-    differences, then the squared differences of all metrics. The draws are the last axis, so that the inner
-    loop reads neighbouring numbers.
+    Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `difference_sums` and
+    `exchanged_difference_sums` have first the differences, then the squared differences of all metrics. The
+    draws are the last axis, so that the inner loop reads neighbouring numbers.
     """
-    metrics = totals.shape[1] // 2
+    metrics = difference_sums.shape[1] // 2
     for column in range(len(metric_pairs)):
         a = metric_pairs[column, 0]
         b = metric_pairs[column, 1]
         # the segments of A are restricted to those of B, and the other way round
-        pattern_a = pattern_of_metric[b]
-        pattern_b = pattern_of_metric[a]
-        scale_a = scales[column, 0]
-        scale_b = scales[column, 1]
-        p = human_p_values[group_of_pair[column]]
-        total_a = totals[pattern_a, a] * scale_a
-        total_b = totals[pattern_b, b] * scale_b
-        squares_a = totals[pattern_a, metrics + a] * scale_a**2
-        squares_b = totals[pattern_b, metrics + b] * scale_b**2
-        sums_a = sums[pattern_a, a]
-        sums_b = sums[pattern_b, b]
-        square_sums_a = sums[pattern_a, metrics + a]
-        square_sums_b = sums[pattern_b, metrics + b]
+        pattern_a = missing_pattern_of_metric[b]
+        pattern_b = missing_pattern_of_metric[a]
+        scale_a = inverse_deviations[column, 0]
+        scale_b = inverse_deviations[column, 1]
+        p = human_p_values[group_of_metric_pair[column]]
+        total_a = difference_sums[pattern_a, a] * scale_a
+        total_b = difference_sums[pattern_b, b] * scale_b
+        squares_a = difference_sums[pattern_a, metrics + a] * scale_a**2
+        squares_b = difference_sums[pattern_b, metrics + b] * scale_b**2
+        sums_a = exchanged_difference_sums[pattern_a, a]
+        sums_b = exchanged_difference_sums[pattern_b, b]
+        square_sums_a = exchanged_difference_sums[pattern_a, metrics + a]
+        square_sums_b = exchanged_difference_sums[pattern_b, metrics + b]
         for draw in range(error_differences.shape[1]):
             change = sums_b[draw] * scale_b - sums_a[draw] * scale_a
             square_change = square_sums_b[draw] * scale_b**2 - square_sums_a[draw] * scale_a**2
-            p_a = interpolate_normal_tail_probability(total_a + change, squares_a + square_change, upper_tail)
-            p_b = interpolate_normal_tail_probability(total_b - change, squares_b - square_change, upper_tail)
+            p_a = interpolate_normal_p_value(total_a + change, squares_a + square_change, upper_tail_table)
+            p_b = interpolate_normal_p_value(total_b - change, squares_b - square_change, upper_tail_table)
             error_differences[column, draw] += abs(p_b - p) - abs(p_a - p)

@@ -1,8 +1,8 @@
-"""Tie-calibrated accuracy after swaps between two metrics (Deutsch, Foster and Freitag, 2023).
+"""Tie-calibrated accuracy after exchanging scores between two metrics (Deutsch, Foster and Freitag, 2023).
 
 Every draw is calibrated anew. For a grid of epsilons, the number of right pairs of a metric is a sum over
-segments, hence linear in the swapped segments: one product per metric gives it for every draw and every
-epsilon, and the best epsilon of a mixture is a maximum over the grid. Observed and swapped metrics are
+segments, hence linear in the exchanged segments: one product per metric gives it for every draw and every
+epsilon, and the best epsilon of a mixture is a maximum over the grid. Observed and exchanged metrics are
 treated alike, so the test is exact. With an epsilon fixed beforehand it would not be: calibration makes two
 metrics more alike than their items are, and a size of 5 % becomes 1 to 3 % if there are many ties.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.swaps import Swaps
+from metassay.stats.score_exchanges import ScoreExchanges
 
 # Size of the grid: 0, and quantiles of the differences of all metrics.
 EPSILONS = 256
@@ -47,30 +47,32 @@ def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Fl
     return counts
 
 
-def compare_calibrated_accuracies(right_pairs: Float32Array, pair_count: float) -> FloatArray:
+def compute_tie_calibrated_accuracy_differences(
+    correct_pair_counts: Float32Array, pair_count: float
+) -> FloatArray:
     """Compute by how much every two metrics differ in accuracy, each with the tie threshold that is best for
     it.
 
-    `right_pairs` comes from `count_right_pairs`; `pair_count` is the number of pairs of outputs.
+    `correct_pair_counts` comes from `count_right_pairs`; `pair_count` is the number of pairs of outputs.
     """
-    best = right_pairs.sum(axis=1, dtype=np.float64).max(axis=1)
-    first, second = np.triu_indices(len(right_pairs), 1)
+    best = correct_pair_counts.sum(axis=1, dtype=np.float64).max(axis=1)
+    first, second = np.triu_indices(len(correct_pair_counts), 1)
     differences: FloatArray = (best[first] - best[second]) / pair_count
     return differences
 
 
-def compare_calibrated_accuracies_after_swaps(
-    right_pairs: Float32Array, pair_count: float, swaps: Swaps
+def compute_tie_calibrated_accuracy_differences_after_exchange(
+    correct_pair_counts: Float32Array, pair_count: float, score_exchanges: ScoreExchanges
 ) -> Float32Array:
     """Exchange the scores of whole segments between every two metrics, and compute by how much their
     tie-calibrated accuracies then differ.
     """
-    mask = swaps.columns.astype(np.float32)
-    swapped = np.stack([mask @ metric_counts for metric_counts in right_pairs], axis=1)
-    metrics = len(right_pairs)
-    differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _write_calibrated_accuracy_differences(
-        right_pairs.sum(axis=1), swapped, np.float32(1.0 / pair_count), differences
+    mask = score_exchanges.columns.astype(np.float32)
+    exchanged_pair_counts = np.stack([mask @ metric_counts for metric_counts in correct_pair_counts], axis=1)
+    metrics = len(correct_pair_counts)
+    differences = np.empty((len(score_exchanges), metrics * (metrics - 1) // 2), dtype=np.float32)
+    _fill_tie_calibrated_accuracy_differences(
+        correct_pair_counts.sum(axis=1), exchanged_pair_counts, np.float32(1.0 / pair_count), differences
     )
     return differences
 
@@ -89,13 +91,16 @@ def _choose_candidate_tie_thresholds(scores: FloatArray, first: LongArray, secon
 
 
 @kernel
-def _write_calibrated_accuracy_differences(
-    total: Float32Array, swapped: Float32Array, scale: np.float32, differences: Float32Array
+def _fill_tie_calibrated_accuracy_differences(
+    correct_pair_counts: Float32Array,
+    exchanged_pair_counts: Float32Array,
+    share_of_one_pair: np.float32,
+    accuracy_differences: Float32Array,
 ) -> None:
     """Write for each draw and pair of metrics the difference of their accuracies, each with its best tie
     threshold after the exchange.
     """
-    draws, metrics, epsilons = swapped.shape
+    draws, metrics, epsilons = exchanged_pair_counts.shape
     for draw in range(draws):
         column = 0
         for a in range(metrics):
@@ -103,8 +108,8 @@ def _write_calibrated_accuracy_differences(
                 best_a = np.float32(0.0)
                 best_b = np.float32(0.0)
                 for epsilon in range(epsilons):
-                    change = swapped[draw, b, epsilon] - swapped[draw, a, epsilon]
-                    best_a = max(best_a, total[a, epsilon] + change)
-                    best_b = max(best_b, total[b, epsilon] - change)
-                differences[draw, column] = (best_a - best_b) * scale
+                    change = exchanged_pair_counts[draw, b, epsilon] - exchanged_pair_counts[draw, a, epsilon]
+                    best_a = max(best_a, correct_pair_counts[a, epsilon] + change)
+                    best_b = max(best_b, correct_pair_counts[b, epsilon] - change)
+                accuracy_differences[draw, column] = (best_a - best_b) * share_of_one_pair
                 column += 1
