@@ -14,7 +14,7 @@ import numpy as np
 from reproduce.findings.score_sets import ScoreSet
 
 from metassay.meta.dependence import system_dependence
-from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
+from metassay.meta.dependence.shrinkage import separate_regression_to_mean
 from metassay.stats.arrays import FloatArray
 from metassay.stats.rank_correlation import correlate_rows
 
@@ -31,9 +31,7 @@ def study_dependence(scores: ScoreSet) -> dict[str, Any]:
         [system_dependence(scores.human, metric, bootstraps=0).deviations for metric in scores.metrics]
     )
     human_means = scores.human.mean(axis=1)
-    residuals = np.stack(
-        [split_deviations_into_shrinkage_and_rest(row, human_means).residual for row in deviations]
-    )
+    residuals = np.stack([separate_regression_to_mean(row, human_means).residual for row in deviations])
     result: dict[str, Any] = {
         "set": scores.name,
         "metrics": len(scores.metric_names),

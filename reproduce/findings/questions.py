@@ -28,7 +28,7 @@ from metassay.meta.contexts.pair_outcomes import (
     put_all_pairs_in_one_context,
 )
 from metassay.meta.dependence import system_dependence
-from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
+from metassay.meta.dependence.shrinkage import separate_regression_to_mean
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.labels_saved import compute_system_differences, jackknife_labelling_effort_saved
@@ -171,7 +171,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
             ).value
         )
         deviations = system_dependence(scores.human, metric, bootstraps=0).deviations
-        residual.append(-split_deviations_into_shrinkage_and_rest(deviations, human_means).residual_range)
+        residual.append(-separate_regression_to_mean(deviations, human_means).residual_range)
     return {
         "acc_eq": np.array(acc_eq),
         "spa": estimate_soft_pairwise_accuracies(scores.human, scores.metrics),

@@ -21,7 +21,7 @@ from reproduce.entry import write_json
 from reproduce.which_metric.page import render_full_page, render_page
 
 from metassay.meta.dependence import system_dependence
-from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
+from metassay.meta.dependence.shrinkage import separate_regression_to_mean
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.workflows.assay import assay
@@ -85,8 +85,7 @@ def compare_with_human(human: Floats, metric: Floats, name: str) -> Row:
         "spa": soft_pairwise_accuracy(human, metric),
         "acc_eq": tie_calibrated_accuracy(human, metric).accuracy,
         "sysdep": dependence.sysdep / constant,
-        "residual": split_deviations_into_shrinkage_and_rest(dependence.deviations, means).residual_range
-        / constant,
+        "residual": separate_regression_to_mean(dependence.deviations, means).residual_range / constant,
     }
 
 

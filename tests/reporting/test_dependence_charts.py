@@ -8,7 +8,7 @@ import pytest
 import vl_convert
 
 from metassay.data.score_cube import ScoreCube
-from metassay.meta.dependence.analysis import SamplingSettings, analyze_system_dependence
+from metassay.meta.dependence.analysis import SamplingSettings, analyze_metric_bias_between_systems
 from metassay.meta.dependence.grouped_outputs import assign_outputs_to_groups
 from metassay.reporting.charts.dependence import (
     DISADVANTAGED,
@@ -39,11 +39,11 @@ def entry_and_curves():
     cube = ScoreCube(
         "all", names, tuple(f"{i:03}" for i in range(60)), {"mqm": human}, {f"m{HOSTILE}": metric}
     )
-    analysis = analyze_system_dependence(
+    analysis = analyze_metric_bias_between_systems(
         assign_outputs_to_groups(cube, "mqm"), SamplingSettings(bootstraps=20, draws=19)
     )
     (entry,) = analysis.metrics
-    return entry, analysis.curves[entry.metric]
+    return entry, analysis.predicted_human_score_curves[entry.metric]
 
 
 @pytest.fixture

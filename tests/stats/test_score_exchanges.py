@@ -1,4 +1,4 @@
-"""ScoreExchanges: which cells each kind exchanges."""
+"""Score exchanges: which cells each kind exchanges."""
 
 from __future__ import annotations
 

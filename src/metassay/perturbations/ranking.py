@@ -78,8 +78,7 @@ def _has_relevant_document(output_view: View[Ranking]) -> bool:
 
 @dataclass(frozen=True)
 class RankSwapping(Reordering):
-    """ScoreExchanges random pairs of documents in a ranked list (Deviyani and Diaz, 2025). No document moves
-    twice.
+    """Swaps random pairs of documents in a ranked list (Deviyani and Diaz, 2025). No document moves twice.
 
     `swaps` is the number of pairs. The default, 0, means one for every five documents, and at least one.
     Fewer swaps often move no relevant document: in lists of 100 documents of TREC-COVID, one swap leaves the

@@ -207,7 +207,7 @@ class Insertion(AnyLanguageEdit):
 
 @dataclass(frozen=True)
 class Swapping(AnyLanguageEdit):
-    """ScoreExchanges two random words that differ, each with its punctuation."""
+    """Swaps two random words that differ, each with its punctuation."""
 
     name: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "exchanges two random words"

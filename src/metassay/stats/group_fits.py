@@ -37,7 +37,7 @@ class GroupFits:
     """Means of the resampled fit to the group alone, over its original outputs."""
     group_means: FloatArray
     """Means of the resampled values of each group."""
-    compute_interval_widening_factor: float
+    interval_widening_factor: float
     """By how much errors are larger because of few clusters."""
 
 
@@ -84,5 +84,5 @@ def fit_isotonic_by_group(
         resampled_means=resampled_means,
         group_fit_means=group_fit_means,
         group_means=group_means,
-        compute_interval_widening_factor=float(compute_interval_widening_factor(np.array(cluster_count))),
+        interval_widening_factor=float(compute_interval_widening_factor(np.array(cluster_count))),
     )

@@ -20,8 +20,8 @@ from metassay.meta.dependence.analysis import (
     PANEL,
     DependenceAnalysis,
     SamplingSettings,
-    analyze_system_dependence,
-    analyze_system_dependence_without_human_scores,
+    analyze_metric_bias_between_systems,
+    analyze_metric_bias_without_human_scores,
 )
 from metassay.meta.dependence.correction import CorrectedScores, convert_to_human_scale
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, assign_outputs_to_groups
@@ -87,7 +87,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         """
         if self.human == PANEL:
             return {}  # the charts of curves are labelled as human scores
-        return {dataset: analysis.curves for dataset, analysis in self.analyses.items()}
+        return {dataset: analysis.predicted_human_score_curves for dataset, analysis in self.analyses.items()}
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of how much metrics favour systems, with one row per data set and metric."""
@@ -261,12 +261,12 @@ def _measure_metric_bias_towards_systems(
     analyses: dict[str, DependenceAnalysis] = {}
     for cube in selected_scores.cubes:
         if options.panel:
-            analysis = analyze_system_dependence_without_human_scores(
+            analysis = analyze_metric_bias_without_human_scores(
                 cube, grouping, sampling, progress=options.progress
             )
         else:
             outputs = assign_outputs_to_groups(cube, selected_scores.human, grouping)
-            analysis = analyze_system_dependence(
+            analysis = analyze_metric_bias_between_systems(
                 outputs, sampling, workers=workers, progress=options.progress
             )
         analyses[cube.dataset] = analysis

@@ -10,7 +10,7 @@ import pytest
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError
-from metassay.meta.dependence.analysis import SamplingSettings, analyze_system_dependence
+from metassay.meta.dependence.analysis import SamplingSettings, analyze_metric_bias_between_systems
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.dependence.grouped_outputs import GroupingColumns, assign_outputs_to_groups
 
@@ -70,7 +70,7 @@ def by_metric(analysis):
 
 
 def test_every_entry_equals_the_array_function(columns):
-    analysis = analyze_system_dependence(group_columns(columns), QUICK)
+    analysis = analyze_metric_bias_between_systems(group_columns(columns), QUICK)
     assert [entry.metric for entry in analysis.metrics] == ["good", "poor"]
     for entry in analysis.metrics:
         expected = system_dependence(
@@ -90,32 +90,36 @@ def test_every_entry_equals_the_array_function(columns):
 
 
 def test_row_order_workers_and_other_metrics_change_nothing(columns):
-    analysis = analyze_system_dependence(group_columns(columns), QUICK)
+    analysis = analyze_metric_bias_between_systems(group_columns(columns), QUICK)
     order = np.random.default_rng(1).permutation(SYSTEMS * ITEMS)
-    shuffled = analyze_system_dependence(group_columns(select_rows(columns, order)), QUICK, workers=3)
+    shuffled = analyze_metric_bias_between_systems(
+        group_columns(select_rows(columns, order)), QUICK, workers=3
+    )
     assert msgspec.json.encode(shuffled.metrics) == msgspec.json.encode(analysis.metrics)
     assert shuffled.comparisons == analysis.comparisons
     only_poor = columns | {"metrics": {"poor": columns["metrics"]["poor"]}}
-    (entry,) = analyze_system_dependence(group_columns(only_poor), QUICK).metrics
+    (entry,) = analyze_metric_bias_between_systems(group_columns(only_poor), QUICK).metrics
     assert entry == by_metric(analysis)["poor"]
 
 
 def test_missing_scores_of_a_metric_affect_only_this_metric(columns):
-    complete = analyze_system_dependence(group_columns(columns), QUICK)
+    complete = analyze_metric_bias_between_systems(group_columns(columns), QUICK)
     columns["metrics"]["good"][3] = np.nan
     columns["metrics"]["empty"] = np.full(SYSTEMS * ITEMS, np.nan)
-    incomplete = analyze_system_dependence(group_columns(columns), QUICK)
+    incomplete = analyze_metric_bias_between_systems(group_columns(columns), QUICK)
     assert by_metric(incomplete)["poor"] == by_metric(complete)["poor"]
     assert by_metric(incomplete)["good"].outputs == SYSTEMS * ITEMS - 1
     assert incomplete.left_out == {"empty": "no output has both scores"}
     (comparison,) = incomplete.comparisons
     shared_rows = np.delete(np.arange(SYSTEMS * ITEMS), 3)
-    shared = analyze_system_dependence(group_columns(select_rows(columns, shared_rows)), QUICK)
+    shared = analyze_metric_bias_between_systems(group_columns(select_rows(columns, shared_rows)), QUICK)
     assert comparison.difference == pytest.approx(shared.comparisons[0].difference)
 
 
 def test_local_dependence_equals_a_measurement_within_the_context(columns):
-    analysis = analyze_system_dependence(group_columns(columns), SamplingSettings(bootstraps=0, draws=19))
+    analysis = analyze_metric_bias_between_systems(
+        group_columns(columns), SamplingSettings(bootstraps=0, draws=19)
+    )
     local = {entry.context: entry for entry in by_metric(analysis)["good"].local}
     assert set(local) == {"news", "chat"}  # the column genre has only one value
     is_news = columns["contexts"]["domain"].reshape(SYSTEMS, ITEMS)[0] == "news"
@@ -128,7 +132,7 @@ def test_local_dependence_equals_a_measurement_within_the_context(columns):
 
 def test_outputs_can_be_grouped_by_any_column(columns):
     domain = columns["contexts"]["domain"]
-    entry = by_metric(analyze_system_dependence(group_columns(columns, by="domain"), QUICK))["good"]
+    entry = by_metric(analyze_metric_bias_between_systems(group_columns(columns, by="domain"), QUICK))["good"]
     assert list(entry.deviations) == ["chat", "news"]
     assert entry.p_fair is None
     expected = [columns["human"][domain == name].mean() for name in ("chat", "news")]
@@ -137,7 +141,9 @@ def test_outputs_can_be_grouped_by_any_column(columns):
 
 
 def test_without_bootstrap_there_are_no_intervals_and_no_comparisons(columns):
-    analysis = analyze_system_dependence(group_columns(columns), SamplingSettings(bootstraps=0, draws=19))
+    analysis = analyze_metric_bias_between_systems(
+        group_columns(columns), SamplingSettings(bootstraps=0, draws=19)
+    )
     entry = analysis.metrics[0]
     assert (entry.low, entry.high, analysis.comparisons) == (None, None, [])
     assert set(entry.deviations_low.values()) == {None}
@@ -145,8 +151,8 @@ def test_without_bootstrap_there_are_no_intervals_and_no_comparisons(columns):
 
 def test_curves_and_sensitivity_are_available(columns):
     sampling = SamplingSettings(bootstraps=20, draws=19, sensitivity=True)
-    analysis = analyze_system_dependence(group_columns(columns), sampling)
-    assert len(analysis.curves["good"].groups) == SYSTEMS
+    analysis = analyze_metric_bias_between_systems(group_columns(columns), sampling)
+    assert len(analysis.predicted_human_score_curves["good"].groups) == SYSTEMS
     assert analysis.metrics[0].sensitivity[0].change == "bootstraps"
 
 
@@ -157,4 +163,6 @@ def test_invalid_tables_are_errors(columns):
     with pytest.raises(InputError, match="a score of good is infinite"):
         group_columns(columns | {"metrics": {"good": np.full(SYSTEMS * ITEMS, np.inf)}})
     with pytest.raises(InputError, match="no metric has scores"):
-        analyze_system_dependence(group_columns(columns | {"human": np.full(SYSTEMS * ITEMS, np.nan)}))
+        analyze_metric_bias_between_systems(
+            group_columns(columns | {"human": np.full(SYSTEMS * ITEMS, np.nan)})
+        )

@@ -7,8 +7,8 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.meta.dependence.comparison import (
-    compare_measured_system_dependences,
-    compare_system_dependence_of_metrics,
+    compare_measured_metric_biases,
+    measure_and_compare_metric_biases,
 )
 from metassay.meta.dependence.deviations import SystemDependence, system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
@@ -23,7 +23,7 @@ def simulate_scores(rng, segments=100):
 
 def test_difference_equals_that_of_two_separate_measurements():
     human, a, b = simulate_scores(np.random.default_rng(0))
-    result = compare_system_dependence_of_metrics(
+    result = measure_and_compare_metric_biases(
         build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 50, 3)
     )
     expected = system_dependence(human, a, bootstraps=50, seed=3).sysdep
@@ -34,7 +34,7 @@ def test_difference_equals_that_of_two_separate_measurements():
 
 def test_metric_does_not_differ_from_its_monotone_transform():
     human, a, _ = simulate_scores(np.random.default_rng(1))
-    result = compare_system_dependence_of_metrics(
+    result = measure_and_compare_metric_biases(
         build_scored_outputs(human, a), np.exp(a).ravel(), draw_cluster_counts(100, 50, 0)
     )
     assert result.difference == pytest.approx(0, abs=0.02)
@@ -43,7 +43,7 @@ def test_metric_does_not_differ_from_its_monotone_transform():
 
 def test_constant_metric_depends_more():
     human, a, _ = simulate_scores(np.random.default_rng(2), segments=300)
-    result = compare_system_dependence_of_metrics(
+    result = measure_and_compare_metric_biases(
         build_scored_outputs(human, a), np.zeros(human.size), draw_cluster_counts(300, 99, 0)
     )
     assert result.high < 0
@@ -55,14 +55,14 @@ def test_two_equally_noisy_metrics_differ_in_about_five_percent():
     p = []
     for seed in range(150):
         human, a, b = simulate_scores(np.random.default_rng([seed, 9]))
-        p.append(compare_system_dependence_of_metrics(build_scored_outputs(human, a), b.ravel(), counts).p)
+        p.append(measure_and_compare_metric_biases(build_scored_outputs(human, a), b.ravel(), counts).p)
     assert np.mean(np.array(p) <= 0.05) <= 0.09
 
 
 def test_comparison_without_bootstrap_is_an_error():
     human, a, b = simulate_scores(np.random.default_rng(0))
     with pytest.raises(InputError, match="only be compared with a bootstrap"):
-        compare_system_dependence_of_metrics(
+        measure_and_compare_metric_biases(
             build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 0, 0)
         )
 
@@ -78,7 +78,7 @@ def test_interval_of_a_difference_contains_95_percent_of_its_errors():
     b = SystemDependence(
         1.0, None, None, np.array([0, 1.0]), np.array([0.0, 1.0]), resampled_deviations=constant_ranges
     )
-    result = compare_measured_system_dependences(a, b)
+    result = compare_measured_metric_biases(a, b)
     assert (result.difference, result.low, result.high) == pytest.approx((1.1, 1.1 - 0.95, 1.1 + 0.95))
     # only the errors -1 and 1 are as large as the difference of the single fits
     assert result.p == pytest.approx(3 / 202)

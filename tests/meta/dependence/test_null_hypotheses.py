@@ -14,22 +14,22 @@ from metassay.meta.dependence.deviations import (
     measure_how_much_groups_are_overrated,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_treatment_p_values,
-    compute_fairness_p_values,
+    compute_p_values_of_equal_treatment_of_systems,
+    compute_p_values_of_metric_fairness,
     compute_pearson_over_all_outputs,
-    permute_outputs_between_systems,
-    simulate_dependence_if_groups_are_treated_equally,
-    simulate_residual_ranges_if_metric_is_fair,
+    fill_permutation_of_outputs_between_systems,
+    simulate_bias_of_human_scores_plus_noise,
+    simulate_metric_bias_if_systems_are_treated_equally,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 
 def equal_mapping_p_value(outputs, rng, draws=999):
-    return compute_equal_treatment_p_values([outputs], rng, draws)[0]
+    return compute_p_values_of_equal_treatment_of_systems([outputs], rng, draws)[0]
 
 
 def fair_metric_p_value(outputs, rng, draws=999):
-    return compute_fairness_p_values([outputs], rng, draws)[0]
+    return compute_p_values_of_metric_fairness([outputs], rng, draws)[0]
 
 
 def simulate_equal_mapping(rng, *, systems=5, segments=60, shift=0.0):
@@ -100,7 +100,7 @@ def test_the_equal_test_rejects_a_noisy_but_fair_metric_and_the_fair_test_does_n
 
 def permute(table, item_clusters, uniforms, residual):
     sources = np.full(len(residual), -1, dtype=np.int32)
-    permute_outputs_between_systems(table, item_clusters, uniforms, sources)
+    fill_permutation_of_outputs_between_systems(table, item_clusters, uniforms, sources)
     return residual[sources]
 
 
@@ -136,7 +136,9 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     human[0, :4] = [0, 1, 5, 5]
     human[1, 4:] = [2, 2, 4, 7]
     outputs = build_scored_outputs(human, np.zeros((2, 8)), clusters=[0, 0, 1, 1, 2, 2, 3, 3])
-    simulated = simulate_dependence_if_groups_are_treated_equally([outputs], np.random.default_rng(0), 400)[0]
+    simulated = simulate_metric_bias_if_systems_are_treated_equally([outputs], np.random.default_rng(0), 400)[
+        0
+    ]
     # the residuals are the scores minus their mean, because the fit to a constant metric has one step
     document_means = np.array([0.5, 5, 2, 5.5])
     inflation = np.sqrt(8 / 6.5)
@@ -159,10 +161,10 @@ def test_fair_metrics_have_the_distribution_of_the_human_score_plus_noise():
         scores = outputs.human_scores + rng.normal(0, noise_sd, len(outputs.human_scores))
         fit = IsotonicRegression().fit_transform(scores, outputs.human_scores)
         predicted = np.array([fit[outputs.groups == group].mean() for group in range(4)])
-        deviations = predicted - outputs.human_means
-        line = np.polynomial.Polynomial.fit(outputs.human_means, deviations, 1)
-        expected.append(np.ptp(deviations - line(outputs.human_means)))
-    simulated = simulate_residual_ranges_if_metric_is_fair([outputs], np.random.default_rng(7), 2000)[0]
+        deviations = predicted - outputs.human_means_of_groups
+        line = np.polynomial.Polynomial.fit(outputs.human_means_of_groups, deviations, 1)
+        expected.append(np.ptp(deviations - line(outputs.human_means_of_groups)))
+    simulated = simulate_bias_of_human_scores_plus_noise([outputs], np.random.default_rng(7), 2000)[0]
     assert ks_2samp(simulated, expected).pvalue > 0.05
     assert np.mean(simulated) == pytest.approx(np.mean(expected), rel=0.06)
 
@@ -175,8 +177,8 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
         metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
-        "equal": (equal_mapping_p_value, compute_equal_treatment_p_values),
-        "fair": (fair_metric_p_value, compute_fairness_p_values),
+        "equal": (equal_mapping_p_value, compute_p_values_of_equal_treatment_of_systems),
+        "fair": (fair_metric_p_value, compute_p_values_of_metric_fairness),
     }[test]
     expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
     assert together(metrics, np.random.default_rng(0), 99, workers=2) == expected
@@ -194,7 +196,7 @@ def test_metric_with_negative_correlation_is_compared_with_noise():
     backwards = build_scored_outputs(human, -human)
     assert compute_pearson_over_all_outputs(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
-    simulated = simulate_residual_ranges_if_metric_is_fair([backwards], np.random.default_rng(0), 20)[0]
+    simulated = simulate_bias_of_human_scores_plus_noise([backwards], np.random.default_rng(0), 20)[0]
     assert simulated.max() < compute_range_over_groups(measure_how_much_groups_are_overrated(backwards))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -15,16 +15,16 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.dependence.comparison import (
     DependenceDifference,
-    compare_measured_system_dependences,
-    compare_system_dependence_of_metrics,
+    compare_measured_metric_biases,
+    measure_and_compare_metric_biases,
 )
 from metassay.meta.dependence.curves import fit_human_score_as_function_of_metric_score
 from metassay.meta.dependence.deviations import (
     SystemDependence,
     compute_range_over_groups,
-    measure_system_dependence,
+    measure_metric_bias_between_systems,
 )
-from metassay.meta.dependence.estimators import measure_overrating_with_each_prediction_method
+from metassay.meta.dependence.estimators import measure_group_overrating_by_regression_method
 from metassay.meta.dependence.grouped_outputs import (
     GroupedOutputs,
     GroupingColumns,
@@ -33,21 +33,21 @@ from metassay.meta.dependence.grouped_outputs import (
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    compute_equal_treatment_p_values,
-    compute_fairness_p_values,
+    compute_p_values_of_equal_treatment_of_systems,
+    compute_p_values_of_metric_fairness,
     compute_pearson_over_all_outputs,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
 from metassay.meta.dependence.rankings import (
-    find_groups_ranked_unlike_humans,
-    rank_groups_by_human_and_metric_scores,
+    find_system_pairs_in_wrong_order,
+    rank_systems_by_human_and_metric_scores,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.meta.dependence.sensitivity import measure_sensitivity_of_system_dependence
+from metassay.meta.dependence.sensitivity import measure_metric_bias_under_changed_settings
 from metassay.meta.dependence.shrinkage import (
-    compute_system_dependence_of_constant_metric,
-    compute_system_dependence_without_each_group,
-    split_deviations_into_shrinkage_and_rest,
+    compute_bias_of_constant_metric,
+    compute_metric_bias_leaving_out_each_system,
+    separate_regression_to_mean,
 )
 from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
@@ -115,7 +115,7 @@ class DependenceAnalysis:
     measurements: Mapping[str, MetricMeasurement] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def curves(self) -> dict[str, MetricCurves]:
+    def predicted_human_score_curves(self) -> dict[str, MetricCurves]:
         """For each metric, the predicted human score as a function of its score, for all outputs and by
         group.
         """
@@ -128,7 +128,7 @@ class DependenceAnalysis:
         return curves
 
 
-def analyze_system_dependence(
+def analyze_metric_bias_between_systems(
     outputs: GroupedOutputs,
     sampling: SamplingSettings | None = None,
     *,
@@ -145,39 +145,37 @@ def analyze_system_dependence(
     resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
     left_out: dict[str, str] = {}
     for metric in outputs.metrics:
-        reason = _explain_why_dependence_cannot_be_measured(outputs, metric)
+        reason = _explain_why_metric_bias_is_undefined(outputs, metric)
         if reason is not None:
             left_out[metric] = reason
     metrics = sorted(set(outputs.metrics) - set(left_out))
     if not metrics:
         raise InputError("no metric has scores next to human scores for two or more groups.")
 
-    def measure_dependence_of_metric(metric: str) -> MetricMeasurement:
-        return _measure_system_dependence_of_metric(outputs, metric, resample_counts)
-
+    measure_bias = partial(_measure_bias_of_metric_between_systems, outputs, resample_counts=resample_counts)
     workers = max(1, workers)
     with ThreadPoolExecutor(workers) as pool:
-        measurements = dict(zip(metrics, pool.map(measure_dependence_of_metric, metrics)))
+        measurements = dict(zip(metrics, pool.map(measure_bias, metrics)))
         p_values = _compute_p_values_of_metrics(measurements, sampling, workers)
 
-        def build_result_of_metric(metric: str) -> MetricDependence:
-            return _build_dependence_result(
+        def build_bias_result_of_metric(metric: str) -> MetricDependence:
+            return _build_metric_bias_result(
                 outputs, metric, measurements[metric], p_values[metric], resample_counts, sampling
             )
 
         entries: list[MetricDependence] = []
-        for entry in pool.map(build_result_of_metric, metrics):
+        for entry in pool.map(build_bias_result_of_metric, metrics):
             entries.append(entry)
             if progress is not None:
                 progress("metrics", len(entries), len(metrics))
         if sampling.bootstraps:
-            comparisons = _compare_metric_pairs(outputs, measurements, resample_counts, pool)
+            comparisons = _compare_biases_of_all_metric_pairs(outputs, measurements, resample_counts, pool)
         else:
             comparisons = []
-    return DependenceAnalysis(sort_by_system_dependence(entries), comparisons, left_out, measurements)
+    return DependenceAnalysis(sort_by_metric_bias(entries), comparisons, left_out, measurements)
 
 
-def analyze_system_dependence_without_human_scores(
+def analyze_metric_bias_without_human_scores(
     score_cube: ScoreCube,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
@@ -205,7 +203,7 @@ def analyze_system_dependence_without_human_scores(
         )
         try:
             outputs = assign_outputs_to_groups(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
-            analysis = analyze_system_dependence(outputs, sampling)
+            analysis = analyze_metric_bias_between_systems(outputs, sampling)
         except InputError as error:
             left_out[metric] = str(error).rstrip(".")
         else:
@@ -215,20 +213,20 @@ def analyze_system_dependence_without_human_scores(
             progress("metrics", done, len(metrics))
     if not entries:
         raise InputError("no metric has scores next to those of other metrics for two or more groups.")
-    return DependenceAnalysis(sort_by_system_dependence(entries), [], left_out, measurements)
+    return DependenceAnalysis(sort_by_metric_bias(entries), [], left_out, measurements)
 
 
-def sort_by_system_dependence(metric_results: Sequence[MetricDependence]) -> list[MetricDependence]:
+def sort_by_metric_bias(metric_results: Sequence[MetricDependence]) -> list[MetricDependence]:
     """Sort the results of metrics by system dependence, the lowest first, and then by name."""
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
-def _explain_why_dependence_cannot_be_measured(outputs: GroupedOutputs, *metrics: str) -> str | None:
+def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str) -> str | None:
     """Return why it cannot be measured whether the given metrics overrate some system; None if it can be.
 
     Several metrics are measured on the outputs that all of them scored.
     """
-    group_count = len(outputs.group.find_codes_of_selected_outputs(outputs.find_scored_outputs(*metrics)))
+    group_count = len(outputs.group.list_label_codes_of_outputs(outputs.find_scored_outputs(*metrics)))
     if group_count == 0:
         return "no output has both scores"
     if group_count == 1:
@@ -236,14 +234,14 @@ def _explain_why_dependence_cannot_be_measured(outputs: GroupedOutputs, *metrics
     return None
 
 
-def _measure_system_dependence_of_metric(
+def _measure_bias_of_metric_between_systems(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
     """Measure how much more one metric overrates some system than another, on the outputs that it scored."""
     is_scored = outputs.find_scored_outputs(metric)
     scored_outputs = outputs.select_scored_outputs(metric, is_scored)
-    scored_resamples = outputs.restrict_resamples_to_outputs(resample_counts, is_scored)
-    dependence = measure_system_dependence(scored_outputs, scored_resamples)
+    scored_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored)
+    dependence = measure_metric_bias_between_systems(scored_outputs, scored_resamples)
     return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence)
 
 
@@ -262,13 +260,15 @@ def _compute_p_values_of_metrics(
         # every metric gets the same random numbers, so that no metric depends on which others there are
         equal_rng = np.random.default_rng([sampling.seed, EQUAL_DEPENDENCE])
         fair_rng = np.random.default_rng([sampling.seed, FAIR_DEPENDENCE])
-        equal = compute_equal_treatment_p_values(scored, equal_rng, sampling.draws, workers=workers)
-        fair = compute_fairness_p_values(scored, fair_rng, sampling.draws, workers=workers)
+        equal = compute_p_values_of_equal_treatment_of_systems(
+            scored, equal_rng, sampling.draws, workers=workers
+        )
+        fair = compute_p_values_of_metric_fairness(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))
     return p_values
 
 
-def _build_dependence_result(
+def _build_metric_bias_result(
     grouped_outputs: GroupedOutputs,
     metric: str,
     measurement: MetricMeasurement,
@@ -281,10 +281,10 @@ def _build_dependence_result(
     """
     outputs = measurement.outputs
     dependence = measurement.dependence
-    parts = split_deviations_into_shrinkage_and_rest(dependence.deviations, outputs.human_means)
-    constant = compute_system_dependence_of_constant_metric(outputs)
+    parts = separate_regression_to_mean(dependence.deviations, outputs.human_means_of_groups)
+    constant = compute_bias_of_constant_metric(outputs)
     estimators = {}
-    for name, deviations in measure_overrating_with_each_prediction_method(outputs).items():
+    for name, deviations in measure_group_overrating_by_regression_method(outputs).items():
         estimators[name] = float(compute_range_over_groups(deviations))
     return MetricDependence(
         metric=metric,
@@ -300,33 +300,35 @@ def _build_dependence_result(
         p_fair=p_values.fair,
         pearson=compute_pearson_over_all_outputs(outputs),
         outputs=len(outputs.human_scores),
-        deviations=_map_groups_to_values(outputs, dependence.deviations),
-        shrinkage=_map_groups_to_values(outputs, parts.shrinkage),
-        residual=_map_groups_to_values(outputs, parts.residual),
-        inversions=find_groups_ranked_unlike_humans(outputs, dependence.deviations),
-        deviations_low=_map_groups_to_optional_values(outputs, dependence.deviations_low),
-        deviations_high=_map_groups_to_optional_values(outputs, dependence.deviations_high),
-        leave_one_out=_map_groups_to_optional_values(
-            outputs, compute_system_dependence_without_each_group(outputs)
+        deviations=_map_group_names_to_values(outputs, dependence.deviations),
+        shrinkage=_map_group_names_to_values(outputs, parts.shrinkage),
+        residual=_map_group_names_to_values(outputs, parts.residual),
+        inversions=find_system_pairs_in_wrong_order(outputs, dependence.deviations),
+        deviations_low=_map_group_names_to_values_or_none(outputs, dependence.deviations_low),
+        deviations_high=_map_group_names_to_values_or_none(outputs, dependence.deviations_high),
+        leave_one_out=_map_group_names_to_values_or_none(
+            outputs, compute_metric_bias_leaving_out_each_system(outputs)
         ),
-        human_means=_map_groups_to_values(outputs, outputs.human_means),
-        metric_means=_map_groups_to_values(outputs, outputs.metric_means),
-        remapped_means=_map_groups_to_values(outputs, outputs.human_means + dependence.deviations),
-        rankings=rank_groups_by_human_and_metric_scores(outputs, dependence.deviations),
+        human_means=_map_group_names_to_values(outputs, outputs.human_means_of_groups),
+        metric_means=_map_group_names_to_values(outputs, outputs.metric_means_of_groups),
+        remapped_means=_map_group_names_to_values(
+            outputs, outputs.human_means_of_groups + dependence.deviations
+        ),
+        rankings=rank_systems_by_human_and_metric_scores(outputs, dependence.deviations),
         estimators=estimators,
-        local=_measure_system_dependence_by_context(grouped_outputs, metric, resample_counts),
-        sensitivity=measure_sensitivity_of_system_dependence(outputs, seed=sampling.seed)
+        local=_measure_metric_bias_in_each_context(grouped_outputs, metric, resample_counts),
+        sensitivity=measure_metric_bias_under_changed_settings(outputs, seed=sampling.seed)
         if sampling.sensitivity
         else [],
     )
 
 
-def _map_groups_to_values(outputs: ScoredOutputs, group_values: FloatArray) -> dict[str, float]:
+def _map_group_names_to_values(outputs: ScoredOutputs, group_values: FloatArray) -> dict[str, float]:
     """Return a dictionary from the name of each group to its value."""
     return dict(zip(outputs.group_names, group_values.tolist()))
 
 
-def _map_groups_to_optional_values(
+def _map_group_names_to_values_or_none(
     outputs: ScoredOutputs, group_values: FloatArray | None
 ) -> dict[str, float | None]:
     """Return a dictionary from the name of each group to its value, or None where the value is undefined."""
@@ -335,7 +337,7 @@ def _map_groups_to_optional_values(
     return dict(zip(outputs.group_names, replace_nan_by_none(group_values)))
 
 
-def _measure_system_dependence_by_context(
+def _measure_metric_bias_in_each_context(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
     """Measure in every context (such as a domain) how much more a metric overrates one group than another, if
@@ -346,42 +348,44 @@ def _measure_system_dependence_by_context(
     is_scored = outputs.find_scored_outputs(metric)
     entries = []
     for column_name, column in outputs.contexts.items():
-        codes = column.find_codes_of_selected_outputs(is_scored).tolist()
+        codes = column.list_label_codes_of_outputs(is_scored).tolist()
         if len(codes) < 2:
             continue
         for code in codes:
             in_context = is_scored & (column.codes == code)
-            if len(outputs.group.find_codes_of_selected_outputs(in_context)) < 2:
+            if len(outputs.group.list_label_codes_of_outputs(in_context)) < 2:
                 continue
-            entry = _measure_system_dependence_in_context(
+            entry = _measure_metric_bias_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]
             )
             entries.append(entry)
     return entries
 
 
-def _measure_system_dependence_in_context(
+def _measure_metric_bias_in_context(
     grouped_outputs: GroupedOutputs,
     metric: str,
     resample_counts: Counts,
-    in_context: NDArray[np.bool_],
-    column: str,
+    is_in_context: NDArray[np.bool_],
+    context_column: str,
     context: str,
 ) -> LocalDependence:
     """Measure how much more a metric overrates one group than another, on the outputs of one context."""
-    outputs = grouped_outputs.select_scored_outputs(metric, in_context)
-    resamples = grouped_outputs.restrict_resamples_to_outputs(resample_counts, in_context)
-    dependence = measure_system_dependence(outputs, _drop_resamples_without_outputs(resamples, outputs))
+    outputs = grouped_outputs.select_scored_outputs(metric, is_in_context)
+    resamples = grouped_outputs.drop_unused_clusters_from_resamples(resample_counts, is_in_context)
+    dependence = measure_metric_bias_between_systems(
+        outputs, _drop_resamples_without_outputs(resamples, outputs)
+    )
     return LocalDependence(
-        column=column,
+        column=context_column,
         context=context,
         outputs=len(outputs.human_scores),
         sysdep=dependence.sysdep,
         low=dependence.low,
         high=dependence.high,
-        constant=compute_system_dependence_of_constant_metric(outputs),
-        residual_range=split_deviations_into_shrinkage_and_rest(
-            dependence.deviations, outputs.human_means
+        constant=compute_bias_of_constant_metric(outputs),
+        residual_range=separate_regression_to_mean(
+            dependence.deviations, outputs.human_means_of_groups
         ).residual_range,
     )
 
@@ -396,23 +400,20 @@ def _drop_resamples_without_outputs(resample_counts: Counts, outputs: ScoredOutp
     return nonempty
 
 
-def _compare_metric_pairs(
+def _compare_biases_of_all_metric_pairs(
     outputs: GroupedOutputs,
-    measurements: Mapping[str, MetricMeasurement],
+    bias_measurements: Mapping[str, MetricMeasurement],
     resample_counts: Counts,
-    pool: Executor,
+    thread_pool: Executor,
 ) -> list[DependenceComparison]:
     """Compare the system dependence of every two metrics, on the outputs that both of them scored.
 
     Pairs whose common outputs belong to fewer than two groups are left out.
     """
-
-    def compare_metric_pair(pair: tuple[str, str]) -> DependenceDifference | None:
-        return _compare_two_metrics(outputs, measurements, resample_counts, *pair)
-
-    pairs = list(combinations(measurements, 2))
+    compare_biases = partial(_compare_biases_of_two_metrics, outputs, bias_measurements, resample_counts)
+    pairs = list(combinations(bias_measurements, 2))
     comparisons = []
-    for (a, b), result in zip(pairs, pool.map(compare_metric_pair, pairs)):
+    for (a, b), result in zip(pairs, thread_pool.map(lambda pair: compare_biases(*pair), pairs)):
         if result is None:
             continue
         comparison = DependenceComparison(
@@ -428,9 +429,9 @@ def _compare_metric_pairs(
     return comparisons
 
 
-def _compare_two_metrics(
+def _compare_biases_of_two_metrics(
     outputs: GroupedOutputs,
-    measurements: Mapping[str, MetricMeasurement],
+    bias_measurements: Mapping[str, MetricMeasurement],
     resample_counts: Counts,
     first_metric: str,
     second_metric: str,
@@ -439,15 +440,15 @@ def _compare_two_metrics(
 
     None if these outputs belong to fewer than two groups.
     """
-    first = measurements[first_metric]
-    second = measurements[second_metric]
+    first = bias_measurements[first_metric]
+    second = bias_measurements[second_metric]
     if np.array_equal(first.is_scored, second.is_scored):
-        return compare_measured_system_dependences(first.dependence, second.dependence)
-    if _explain_why_dependence_cannot_be_measured(outputs, first_metric, second_metric) is not None:
+        return compare_measured_metric_biases(first.dependence, second.dependence)
+    if _explain_why_metric_bias_is_undefined(outputs, first_metric, second_metric) is not None:
         return None
     # the metrics were measured on different outputs: measure both again on those that they share
     is_scored_by_both = first.is_scored & second.is_scored
     shared_outputs = outputs.select_scored_outputs(first_metric, is_scored_by_both)
     other_scores = outputs.get_scores(second_metric)[is_scored_by_both]
-    shared_resamples = outputs.restrict_resamples_to_outputs(resample_counts, is_scored_by_both)
-    return compare_system_dependence_of_metrics(shared_outputs, other_scores, shared_resamples)
+    shared_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored_by_both)
+    return measure_and_compare_metric_biases(shared_outputs, other_scores, shared_resamples)

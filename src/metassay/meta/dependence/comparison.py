@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.dependence.deviations import CONFIDENCE, SystemDependence, measure_system_dependence
+from metassay.meta.dependence.deviations import (
+    CONFIDENCE,
+    SystemDependence,
+    measure_metric_bias_between_systems,
+)
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
@@ -26,7 +30,7 @@ class DependenceDifference:
     p: float
 
 
-def compare_system_dependence_of_metrics(
+def measure_and_compare_metric_biases(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
 ) -> DependenceDifference:
     """Measure the system dependence of two metrics on the same outputs and test their difference.
@@ -34,29 +38,36 @@ def compare_system_dependence_of_metrics(
     One metric is that of `outputs`; the other is given by its scores of the same outputs.
     """
     other_outputs = outputs.replace_metric_scores(other_metric_scores)
-    return compare_measured_system_dependences(
-        measure_system_dependence(outputs, resample_counts),
-        measure_system_dependence(other_outputs, resample_counts),
+    return compare_measured_metric_biases(
+        measure_metric_bias_between_systems(outputs, resample_counts),
+        measure_metric_bias_between_systems(other_outputs, resample_counts),
     )
 
 
-def compare_measured_system_dependences(
-    first_dependence: SystemDependence, second_dependence: SystemDependence
+def compare_measured_metric_biases(
+    first_bias: SystemDependence, second_bias: SystemDependence
 ) -> DependenceDifference:
     """Test the difference in system dependence between two metrics that were measured on the same resamples.
 
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.
     """
-    if first_dependence.resampled_ranges is None or second_dependence.resampled_ranges is None:
+    if (
+        first_bias.overrating_range_of_each_resample is None
+        or second_bias.overrating_range_of_each_resample is None
+    ):
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")
-    estimate = first_dependence.sysdep - second_dependence.sysdep
-    single_fit_difference = first_dependence.single_fit_range - second_dependence.single_fit_range
-    errors = first_dependence.resampled_ranges - second_dependence.resampled_ranges - single_fit_difference
-    half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
-    threshold = np.abs(single_fit_difference) - ROUNDING * (
-        first_dependence.sysdep + second_dependence.sysdep
+    estimate = first_bias.sysdep - second_bias.sysdep
+    single_fit_difference = (
+        first_bias.overrating_range_of_single_fit - second_bias.overrating_range_of_single_fit
     )
+    errors = (
+        first_bias.overrating_range_of_each_resample
+        - second_bias.overrating_range_of_each_resample
+        - single_fit_difference
+    )
+    half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
+    threshold = np.abs(single_fit_difference) - ROUNDING * (first_bias.sysdep + second_bias.sysdep)
     at_least_as_far = np.count_nonzero(np.abs(errors) >= threshold)
     return DependenceDifference(
         difference=estimate,

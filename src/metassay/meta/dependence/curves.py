@@ -30,33 +30,34 @@ def fit_human_score_as_function_of_metric_score(
     every_output = np.ones(len(outputs.groups), dtype=bool)
     group_curves = {}
     for group, name in enumerate(outputs.group_names):
-        group_curves[name] = _fit_human_score_of_selected_outputs(
-            outputs, outputs.groups == group, resample_counts, grid
-        )
+        group_curves[name] = _fit_human_score_curve(outputs, outputs.groups == group, resample_counts, grid)
     return MetricCurves(
         grid=grid.tolist(),
-        pooled=_fit_human_score_of_selected_outputs(outputs, every_output, resample_counts, grid),
+        pooled=_fit_human_score_curve(outputs, every_output, resample_counts, grid),
         groups=group_curves,
     )
 
 
-def _fit_human_score_of_selected_outputs(
-    outputs: ScoredOutputs, is_selected: NDArray[np.bool_], resample_counts: Counts, grid: FloatArray
+def _fit_human_score_curve(
+    outputs: ScoredOutputs,
+    is_selected_output: NDArray[np.bool_],
+    resample_counts: Counts,
+    metric_score_grid: FloatArray,
 ) -> Curve:
     """Fit the human score of the selected outputs as a function of the metric score. Returns the mean over
     resamples with a 95 % band.
     """
-    scores = sort_scores(outputs.metric_scores[is_selected])
-    human_scores = outputs.human_scores[is_selected]
-    weights = outputs.weights[is_selected]
-    clusters = outputs.clusters[is_selected]
-    curves = np.empty((len(resample_counts), len(grid)))
+    scores = sort_scores(outputs.metric_scores[is_selected_output])
+    human_scores = outputs.human_scores[is_selected_output]
+    weights = outputs.weights[is_selected_output]
+    clusters = outputs.clusters[is_selected_output]
+    curves = np.empty((len(resample_counts), len(metric_score_grid)))
     for resample, counts in enumerate(resample_counts):
         fit = fit_isotonic(scores, human_scores, weights * counts[clusters])
-        curves[resample] = predict_isotonic(scores, fit, grid)
+        curves[resample] = predict_isotonic(scores, fit, metric_score_grid)
     curves = curves[~np.isnan(curves).any(axis=1)]  # a resample may contain none of these outputs
     tail = (1 - CONFIDENCE) / 2
-    is_outside = (grid < scores.knots[0]) | (grid > scores.knots[-1])
+    is_outside = (metric_score_grid < scores.knots[0]) | (metric_score_grid > scores.knots[-1])
 
     def remove_values_outside_observed_range(curve_values: FloatArray) -> list[float | None]:
         """Replace values by None where the metric score lies outside the observed scores."""

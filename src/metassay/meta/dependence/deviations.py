@@ -54,14 +54,14 @@ class SystemDependence:
     resampled_deviations: FloatArray | None = None
 
     @cached_property
-    def single_fit_range(self) -> float:
+    def overrating_range_of_single_fit(self) -> float:
         """How much more the metric overrates one group than another, from one fit to all data without a
         bootstrap.
         """
         return float(compute_range_over_groups(self.single_fit_deviations))
 
     @cached_property
-    def resampled_ranges(self) -> FloatArray | None:
+    def overrating_range_of_each_resample(self) -> FloatArray | None:
         """How much more the metric overrates one group than another, for each bootstrap resample; None
         without a bootstrap.
         """
@@ -90,10 +90,12 @@ def system_dependence(
     (2,)
     """
     outputs = build_scored_outputs(human, metric, clusters=clusters, weights=weights)
-    return measure_system_dependence(outputs, draw_cluster_counts(outputs.cluster_count, bootstraps, seed))
+    return measure_metric_bias_between_systems(
+        outputs, draw_cluster_counts(outputs.cluster_count, bootstraps, seed)
+    )
 
 
-def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
+def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
     """Measure how much more a metric overrates one system than another, with intervals from the given
     bootstrap resamples.
 
@@ -114,17 +116,17 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
         outputs.clusters,
         resample_counts,
     )
-    _check_every_group_was_drawn(outputs, fits.group_means)
+    _check_every_group_was_resampled(outputs, fits.group_means)
     # The error of a resample is its distance from the fit to the data that the resample was drawn from.
-    single_fit_deviations = fits.pooled_means - outputs.human_means
+    single_fit_deviations = fits.pooled_means - outputs.human_means_of_groups
     deviations = np.nanmean(fits.resampled_fit_means - fits.group_fit_means, axis=0)
     resampled_deviations = fits.resampled_means - fits.group_means
     scale = (
-        compute_error_inflation_factor(fits.pooled_fit, len(outputs.human_scores))
-        * fits.compute_interval_widening_factor
+        compute_residual_correction_factor(fits.pooled_fit, len(outputs.human_scores))
+        * fits.interval_widening_factor
     )
     errors = (resampled_deviations - single_fit_deviations) * scale
-    low, high = estimate_range_interval(deviations, errors)
+    low, high = estimate_interval_of_maximum_minus_minimum(deviations, errors)
     half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
         sysdep=float(compute_range_over_groups(deviations)),
@@ -138,7 +140,7 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     )
 
 
-def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
+def _check_every_group_was_resampled(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
     """Raise an error if no bootstrap resample contains an output of some group."""
     never_drawn = np.flatnonzero(np.isnan(resampled_human_means).all(axis=0))
     if len(never_drawn):
@@ -149,7 +151,7 @@ def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: 
         )
 
 
-def compute_error_inflation_factor(fitted_values: FloatArray, output_count: int) -> float:
+def compute_residual_correction_factor(fitted_values: FloatArray, output_count: int) -> float:
     """Compute the factor by which residuals of an isotonic regression are too small, because the fit follows
     the data too closely.
 
@@ -170,7 +172,7 @@ def measure_how_much_groups_are_overrated(outputs: ScoredOutputs) -> FloatArray:
     This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
     the mean of f_k(m) over the outputs of k is their mean human score.
     """
-    return predict_mean_human_scores(outputs) - outputs.human_means
+    return predict_mean_human_scores(outputs) - outputs.human_means_of_groups
 
 
 def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
@@ -192,7 +194,9 @@ def compute_range_over_groups(group_values: FloatArray) -> FloatArray:
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
-def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
+def estimate_interval_of_maximum_minus_minimum(
+    group_values: FloatArray, bootstrap_errors: FloatArray
+) -> tuple[float, float]:
     """Estimate a 95 % interval for the maximum minus minimum over groups, from the bootstrap errors of each
     group.
 

@@ -82,11 +82,11 @@ ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
 }
 
 
-def measure_overrating_with_each_prediction_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
+def measure_group_overrating_by_regression_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
     """Compute how much a metric overrates each group, with each of several methods to predict human scores
     from it.
     """
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():
-        deviations[name] = outputs.average_by_group(fit(outputs)) - outputs.human_means
+        deviations[name] = outputs.average_by_group(fit(outputs)) - outputs.human_means_of_groups
     return deviations

@@ -52,16 +52,16 @@ class LabelColumn:
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def find_codes_of_selected_outputs(self, is_selected: BoolArray) -> LongArray:
+    def list_label_codes_of_outputs(self, is_selected_output: BoolArray) -> LongArray:
         """Return the distinct codes of the selected outputs, sorted."""
-        return np.flatnonzero(np.bincount(self.codes[is_selected], minlength=len(self.names)))
+        return np.flatnonzero(np.bincount(self.codes[is_selected_output], minlength=len(self.names)))
 
-    def renumber_codes_of_selected_outputs(self, is_selected: BoolArray) -> LongArray:
+    def renumber_label_codes_of_outputs(self, is_selected_output: BoolArray) -> LongArray:
         """Return the codes of the selected outputs, renumbered from 0 without gaps."""
         new_codes = np.zeros(len(self.names), dtype=np.int64)
-        remaining = self.find_codes_of_selected_outputs(is_selected)
+        remaining = self.list_label_codes_of_outputs(is_selected_output)
         new_codes[remaining] = np.arange(len(remaining))
-        return new_codes[self.codes[is_selected]]
+        return new_codes[self.codes[is_selected_output]]
 
 
 @dataclass(frozen=True)
@@ -105,19 +105,21 @@ class GroupedOutputs:
             human_scores=self.get_scores(self.human)[is_selected],
             metric_scores=self.get_scores(metric)[is_selected],
             weights=self.weights[is_selected],
-            groups=self.group.renumber_codes_of_selected_outputs(is_selected),
-            systems=self.system.renumber_codes_of_selected_outputs(is_selected),
-            items=self.item.renumber_codes_of_selected_outputs(is_selected),
-            clusters=self.cluster.renumber_codes_of_selected_outputs(is_selected),
+            groups=self.group.renumber_label_codes_of_outputs(is_selected),
+            systems=self.system.renumber_label_codes_of_outputs(is_selected),
+            items=self.item.renumber_label_codes_of_outputs(is_selected),
+            clusters=self.cluster.renumber_label_codes_of_outputs(is_selected),
             group_names=tuple(
-                self.group.names[code] for code in self.group.find_codes_of_selected_outputs(is_selected)
+                self.group.names[code] for code in self.group.list_label_codes_of_outputs(is_selected)
             ),
         )
 
-    def restrict_resamples_to_outputs(self, resample_counts: Counts, is_selected: BoolArray) -> Counts:
+    def drop_unused_clusters_from_resamples(
+        self, resample_counts: Counts, is_selected_output: BoolArray
+    ) -> Counts:
         """Return the bootstrap resamples without clusters that contain none of the selected outputs."""
         return np.ascontiguousarray(
-            resample_counts[:, self.cluster.find_codes_of_selected_outputs(is_selected)]
+            resample_counts[:, self.cluster.list_label_codes_of_outputs(is_selected_output)]
         )
 
 

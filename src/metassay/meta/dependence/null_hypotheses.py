@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.dependence.deviations import (
-    compute_error_inflation_factor,
     compute_range_over_groups,
+    compute_residual_correction_factor,
     measure_how_much_groups_are_overrated,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import (
-    compute_residual_ranges,
-    split_deviations_into_shrinkage_and_rest,
+    compute_bias_without_regression_to_mean,
+    separate_regression_to_mean,
 )
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
@@ -48,7 +48,7 @@ ANGLE_STEP = np.pi / 64
 BATCH_NUMBERS = 2**19
 
 
-def compute_equal_treatment_p_values(
+def compute_p_values_of_equal_treatment_of_systems(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -61,7 +61,7 @@ def compute_equal_treatment_p_values(
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group. All metrics scored the same outputs.
     """
-    simulated = simulate_dependence_if_groups_are_treated_equally(
+    simulated = simulate_metric_bias_if_systems_are_treated_equally(
         outputs_by_metric, rng, draws, workers=workers
     )
     p_values = []
@@ -71,7 +71,7 @@ def compute_equal_treatment_p_values(
     return p_values
 
 
-def compute_fairness_p_values(
+def compute_p_values_of_metric_fairness(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -86,11 +86,11 @@ def compute_fairness_p_values(
     """
     if outputs_by_metric[0].group_count < 3:
         return [None] * len(outputs_by_metric)
-    simulated = simulate_residual_ranges_if_metric_is_fair(outputs_by_metric, rng, draws, workers=workers)
+    simulated = simulate_bias_of_human_scores_plus_noise(outputs_by_metric, rng, draws, workers=workers)
     p_values: list[float | None] = []
     for outputs, residual_ranges in zip(outputs_by_metric, simulated):
-        observed = split_deviations_into_shrinkage_and_rest(
-            measure_how_much_groups_are_overrated(outputs), outputs.human_means
+        observed = separate_regression_to_mean(
+            measure_how_much_groups_are_overrated(outputs), outputs.human_means_of_groups
         ).residual_range
         p_values.append(_compute_p_value(observed, residual_ranges, outputs))
     return p_values
@@ -105,7 +105,7 @@ def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutp
     return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
 
 
-def simulate_dependence_if_groups_are_treated_equally(
+def simulate_metric_bias_if_systems_are_treated_equally(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -121,11 +121,11 @@ def simulate_dependence_if_groups_are_treated_equally(
     outputs = outputs_by_metric[0]
     for units in (outputs.clusters, outputs.items):
         if _has_one_group_per_unit(units, outputs.groups):
-            return _simulate_dependence_by_permuting_groups(outputs_by_metric, units, rng, draws)
-    return _simulate_dependence_by_permuting_residuals(outputs_by_metric, rng, draws, workers)
+            return _simulate_metric_bias_by_permuting_groups(outputs_by_metric, units, rng, draws)
+    return _simulate_metric_bias_by_permuting_residuals(outputs_by_metric, rng, draws, workers)
 
 
-def simulate_residual_ranges_if_metric_is_fair(
+def simulate_bias_of_human_scores_plus_noise(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -140,28 +140,29 @@ def simulate_residual_ranges_if_metric_is_fair(
     distribution depends on the metric only through r. It is simulated for angles arccos r in steps of π/64;
     between them, each quantile is interpolated. Returns sorted values [metrics, draws].
     """
-    positions = np.array([_compute_angle_of_correlation(metric) for metric in outputs_by_metric]) / ANGLE_STEP
+    positions = (
+        np.array([_compute_arccosine_of_human_correlation(metric) for metric in outputs_by_metric])
+        / ANGLE_STEP
+    )
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     steps = np.unique(np.concatenate([below, above]))
     # All metrics scored the same outputs, so that any of them has the human scores.
-    ranges = _simulate_residual_ranges_of_noisy_metrics(
-        outputs_by_metric[0], steps * ANGLE_STEP, rng, draws, workers
-    )
+    ranges = _simulate_bias_of_noisy_metrics(outputs_by_metric[0], steps * ANGLE_STEP, rng, draws, workers)
     quantiles = np.sort(ranges, axis=1)
     lower = quantiles[np.searchsorted(steps, below)]
     upper = quantiles[np.searchsorted(steps, above)]
     return lower + (positions - below)[:, np.newaxis] * (upper - lower)
 
 
-def _compute_angle_of_correlation(outputs: ScoredOutputs) -> float:
+def _compute_arccosine_of_human_correlation(outputs: ScoredOutputs) -> float:
     """Return the arccosine of the correlation between metric and human scores, or π/2 if they are not
     positively correlated.
     """
     return float(np.arccos(max(0.0, compute_pearson_over_all_outputs(outputs))))
 
 
-def _simulate_residual_ranges_of_noisy_metrics(
+def _simulate_bias_of_noisy_metrics(
     outputs: ScoredOutputs, correlation_angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
     """Simulate metrics that are human scores plus noise, with given correlations, and return how much each
@@ -174,16 +175,22 @@ def _simulate_residual_ranges_of_noisy_metrics(
         for batch in _split_draws_into_batches(draws, len(human_scores)):
             noise = rng.standard_normal((batch.stop - batch.start, len(human_scores)))
 
-            def simulate_residual_ranges(angle: float, noise: FloatArray = noise) -> FloatArray:
+            def compute_bias_of_noisy_metric(
+                correlation_angle: float, noise: FloatArray = noise
+            ) -> FloatArray:
                 # cos · h + sin · noise is ordered like h + tan · noise
                 """Simulate one metric with the given correlation angle for each row of noise."""
-                scores = np.cos(angle) * human_scores + np.sin(angle) * human_sd * noise
+                scores = (
+                    np.cos(correlation_angle) * human_scores + np.sin(correlation_angle) * human_sd * noise
+                )
                 means = fit_isotonic_to_each_score_row(
                     scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
                 )
-                return compute_residual_ranges(means - outputs.human_means, outputs.human_means)
+                return compute_bias_without_regression_to_mean(
+                    means - outputs.human_means_of_groups, outputs.human_means_of_groups
+                )
 
-            residual_ranges[:, batch] = list(pool.map(simulate_residual_ranges, correlation_angles))
+            residual_ranges[:, batch] = list(pool.map(compute_bias_of_noisy_metric, correlation_angles))
     return residual_ranges
 
 
@@ -217,7 +224,7 @@ def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatA
     """
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
     fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
-    return fitted, (outputs.human_scores - fitted) * compute_error_inflation_factor(fit, len(fitted))
+    return fitted, (outputs.human_scores - fitted) * compute_residual_correction_factor(fit, len(fitted))
 
 
 def _has_one_group_per_unit(unit_of_output: LongArray, group_of_output: LongArray) -> bool:
@@ -226,21 +233,24 @@ def _has_one_group_per_unit(unit_of_output: LongArray, group_of_output: LongArra
     return bool(distinct_pairs == unit_of_output.max() + 1)
 
 
-def _simulate_dependence_by_permuting_groups(
-    outputs_by_metric: Sequence[ScoredOutputs], units: LongArray, rng: np.random.Generator, draws: int
+def _simulate_metric_bias_by_permuting_groups(
+    outputs_by_metric: Sequence[ScoredOutputs],
+    unit_of_output: LongArray,
+    rng: np.random.Generator,
+    draws: int,
 ) -> FloatArray:
     """Compute how much each metric seems to favour some group after the groups of whole items or clusters are
     permuted at random.
     """
     outputs = outputs_by_metric[0]
     # The fit to all groups does not depend on which output is in which group: it is made once.
-    unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
-    unit_groups[units] = outputs.groups
-    total_weights = np.bincount(units, outputs.weights)
+    unit_groups = np.zeros(unit_of_output.max() + 1, dtype=np.int64)
+    unit_groups[unit_of_output] = outputs.groups
+    total_weights = np.bincount(unit_of_output, outputs.weights)
     residual_sums = []
     for metric in outputs_by_metric:
         _, residuals = _predict_human_scores_with_residuals(metric)
-        residual_sums.append(np.bincount(units, outputs.weights * residuals))
+        residual_sums.append(np.bincount(unit_of_output, outputs.weights * residuals))
     sysdep = np.empty((len(outputs_by_metric), draws))
     for draw in range(draws):
         groups = rng.permutation(unit_groups)
@@ -250,7 +260,7 @@ def _simulate_dependence_by_permuting_groups(
     return sysdep
 
 
-def _simulate_dependence_by_permuting_residuals(
+def _simulate_metric_bias_by_permuting_residuals(
     outputs_by_metric: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
     """Compute how much each metric seems to favour some group after residuals are permuted at random between
@@ -264,28 +274,34 @@ def _simulate_dependence_by_permuting_residuals(
     sysdep = np.empty((len(outputs_by_metric), draws))
     with ThreadPoolExecutor(workers) as pool:
         for batch in _split_draws_into_batches(draws, len(outputs.items)):
-            sources = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
-            for row in sources:
+            permutations = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
+            for row in permutations:
                 uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
-                permute_outputs_between_systems(output_positions, item_clusters, uniform_numbers, row)
+                fill_permutation_of_outputs_between_systems(
+                    output_positions, item_clusters, uniform_numbers, row
+                )
 
-            def simulate_dependence(
-                metric: ScoredOutputs, fit: tuple[FloatArray, FloatArray], sources: IntArray = sources
+            def compute_bias_with_permuted_residuals(
+                scored_outputs: ScoredOutputs,
+                fitted_values_and_residuals: tuple[FloatArray, FloatArray],
+                permutations: IntArray = permutations,
             ) -> FloatArray:
-                """Fit the permuted residuals of one metric again and return the range over groups."""
-                fitted, residuals = fit
+                """Fit one metric again with each permutation of its residuals, and return the range over
+                groups.
+                """
+                fitted, residuals = fitted_values_and_residuals
                 deviations = refit_isotonic_with_permuted_residuals(
-                    metric.sorted_metric_scores,
+                    scored_outputs.sorted_metric_scores,
                     fitted,
                     residuals,
-                    sources,
-                    metric.weights,
-                    metric.groups,
-                    metric.group_count,
+                    permutations,
+                    scored_outputs.weights,
+                    scored_outputs.groups,
+                    scored_outputs.group_count,
                 )
                 return compute_range_over_groups(deviations)
 
-            sysdep[:, batch] = list(pool.map(simulate_dependence, outputs_by_metric, fits))
+            sysdep[:, batch] = list(pool.map(compute_bias_with_permuted_residuals, outputs_by_metric, fits))
     return sysdep
 
 
@@ -301,34 +317,34 @@ def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:
 
 
 @kernel
-def permute_outputs_between_systems(
+def fill_permutation_of_outputs_between_systems(
     output_positions: NDArray[np.int64],
-    item_clusters: NDArray[np.int64],
-    uniform_numbers: FloatArray,
-    sources: IntArray,
+    cluster_of_item: NDArray[np.int64],
+    uniform_random_numbers: FloatArray,
+    permutation: IntArray,
 ) -> None:
     """Permute outputs at random between the systems of each item, in the same way for all items of a cluster,
-    and write their new positions to `sources`.
+    and write their new positions to `permutation`.
 
     `output_positions[item, system]` is the position of an output, or -1 where there is none. An item without
-    outputs of some systems uses the order of its cluster without these systems. `sources` is filled with the
-    position from which each output takes its residual.
+    outputs of some systems uses the order of its cluster without these systems. `permutation` is filled with
+    the position from which each output takes its residual.
     """
     system_count = output_positions.shape[1]
-    orders = np.empty(uniform_numbers.shape, np.int64)
-    for cluster in range(len(uniform_numbers)):
+    orders = np.empty(uniform_random_numbers.shape, np.int64)
+    for cluster in range(len(uniform_random_numbers)):
         orders[cluster] = np.arange(system_count)
         # Fisher-Yates shuffle
         for last in range(system_count - 1, 0, -1):
-            other = int(uniform_numbers[cluster, last] * (last + 1))
+            other = int(uniform_random_numbers[cluster, last] * (last + 1))
             orders[cluster, last], orders[cluster, other] = orders[cluster, other], orders[cluster, last]
     for item in range(len(output_positions)):
-        order = orders[item_clusters[item]]
+        order = orders[cluster_of_item[item]]
         source = 0
         for system in range(system_count):
             if output_positions[item, system] < 0:
                 continue
             while output_positions[item, order[source]] < 0:
                 source += 1
-            sources[output_positions[item, system]] = output_positions[item, order[source]]
+            permutation[output_positions[item, system]] = output_positions[item, order[source]]
             source += 1

@@ -10,17 +10,17 @@ from metassay.results.depend import Inversion, Rankings
 from metassay.stats.arrays import FloatArray
 
 
-def rank_groups_by_human_and_metric_scores(
-    outputs: ScoredOutputs, expected_deviations: FloatArray
+def rank_systems_by_human_and_metric_scores(
+    outputs: ScoredOutputs, system_overrating: FloatArray
 ) -> Rankings:
     """Rank groups (usually systems) by mean human score, by mean metric score, and by the human score that
     the metric predicts.
     """
     names = outputs.group_names
     return Rankings(
-        human=sort_names_by_descending_mean(names, outputs.human_means),
-        metric=sort_names_by_descending_mean(names, outputs.metric_means),
-        remapped=sort_names_by_descending_mean(names, outputs.human_means + expected_deviations),
+        human=sort_names_by_descending_mean(names, outputs.human_means_of_groups),
+        metric=sort_names_by_descending_mean(names, outputs.metric_means_of_groups),
+        remapped=sort_names_by_descending_mean(names, outputs.human_means_of_groups + system_overrating),
     )
 
 
@@ -29,8 +29,8 @@ def sort_names_by_descending_mean(group_names: Sequence[str], group_means: Float
     return [name for _, name in sorted(zip((-group_means).tolist(), group_names))]
 
 
-def find_groups_ranked_unlike_humans(
-    outputs: ScoredOutputs, expected_deviations: FloatArray
+def find_system_pairs_in_wrong_order(
+    outputs: ScoredOutputs, system_overrating: FloatArray
 ) -> list[Inversion]:
     """Find all pairs of groups that people and the metric order differently, the largest difference in human
     scores first.
@@ -38,13 +38,13 @@ def find_groups_ranked_unlike_humans(
     If the difference of the expected deviations exceeds the human gap, the deviations explain the inversion:
     the remapped means are inverted as well. Otherwise it results from averaging on the scale of the metric.
     """
-    human_means = outputs.human_means
-    metric_means = outputs.metric_means
+    human_means = outputs.human_means_of_groups
+    metric_means = outputs.metric_means_of_groups
     inversions = []
     for better, worse in permutations(range(outputs.group_count), 2):
         if human_means[better] > human_means[worse] and metric_means[better] < metric_means[worse]:
             human_gap = float(human_means[better] - human_means[worse])
-            deviation_gap = float(expected_deviations[worse] - expected_deviations[better])
+            deviation_gap = float(system_overrating[worse] - system_overrating[better])
             inversion = Inversion(
                 better=outputs.group_names[better],
                 worse=outputs.group_names[worse],

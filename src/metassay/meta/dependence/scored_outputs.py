@@ -48,12 +48,12 @@ class ScoredOutputs:
         return sort_scores(self.metric_scores)
 
     @cached_property
-    def human_means(self) -> FloatArray:
+    def human_means_of_groups(self) -> FloatArray:
         """Mean human score of the outputs in each group."""
         return self.average_by_group(self.human_scores)
 
     @cached_property
-    def metric_means(self) -> FloatArray:
+    def metric_means_of_groups(self) -> FloatArray:
         """Mean metric score of the outputs in each group."""
         return self.average_by_group(self.metric_scores)
 
@@ -95,8 +95,8 @@ def replace_labels_by_integers(labels: NDArray[np.generic]) -> LongArray:
 
 
 def build_scored_outputs(
-    human: ArrayLike,
-    metric: ArrayLike,
+    human_scores: ArrayLike,
+    metric_scores: ArrayLike,
     *,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -108,29 +108,31 @@ def build_scored_outputs(
     `clusters` has a label per segment (such as its document), `weights` a number per segment or per output.
     `system_names` are those of the systems.
     """
-    human = _check_score_matrix(human, "human")
-    metric = _check_score_matrix(metric, "metric")
-    if human.shape != metric.shape:
-        raise InputError(f"human scores are {human.shape} but metric scores are {metric.shape}.")
-    weight_matrix = _expand_weights_to_outputs(weights, human.shape)
-    is_scored = ~np.isnan(human) & ~np.isnan(metric) & (weight_matrix > 0)
-    _check_scored_systems(is_scored, system_names)
+    human_scores = _check_score_matrix(human_scores, "human")
+    metric_scores = _check_score_matrix(metric_scores, "metric")
+    if human_scores.shape != metric_scores.shape:
+        raise InputError(
+            f"human scores are {human_scores.shape} but metric scores are {metric_scores.shape}."
+        )
+    weight_matrix = _expand_weights_to_outputs(weights, human_scores.shape)
+    is_scored = ~np.isnan(human_scores) & ~np.isnan(metric_scores) & (weight_matrix > 0)
+    _check_every_system_has_scores(is_scored, system_names)
     systems, segments = np.nonzero(is_scored)
-    segment_count = human.shape[1]
+    segment_count = human_scores.shape[1]
     if clusters is None:
         segment_clusters: NDArray[np.generic] = np.arange(segment_count)
     else:
         segment_clusters = _check_cluster_labels(clusters, segment_count)
     return ScoredOutputs(
         # adding 0.0 turns -0.0 into 0.0, so that both are one score
-        human_scores=human[is_scored] + 0.0,
-        metric_scores=metric[is_scored] + 0.0,
+        human_scores=human_scores[is_scored] + 0.0,
+        metric_scores=metric_scores[is_scored] + 0.0,
         weights=weight_matrix[is_scored],
         groups=systems.astype(np.int64),
         systems=systems.astype(np.int64),
         items=replace_labels_by_integers(segments),
         clusters=replace_labels_by_integers(segment_clusters[segments]),
-        group_names=tuple(str(system) for system in range(len(human)))
+        group_names=tuple(str(system) for system in range(len(human_scores)))
         if system_names is None
         else tuple(system_names),
     )
@@ -174,7 +176,7 @@ def _check_cluster_labels(clusters: ArrayLike, segment_count: int) -> NDArray[np
     return labels
 
 
-def _check_scored_systems(is_scored: NDArray[np.bool_], system_names: Sequence[str] | None) -> None:
+def _check_every_system_has_scores(is_scored: NDArray[np.bool_], system_names: Sequence[str] | None) -> None:
     """Raise an error unless there are two systems and each has an output with both scores."""
     if len(is_scored) < 2:
         raise InputError("system dependence compares systems: at least two are needed.")

@@ -9,12 +9,12 @@ import numpy as np
 from metassay.meta.dependence.deviations import (
     compute_range_over_groups,
     measure_how_much_groups_are_overrated,
-    measure_system_dependence,
+    measure_metric_bias_between_systems,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import (
-    compute_system_dependence_of_constant_metric,
-    split_deviations_into_shrinkage_and_rest,
+    compute_bias_of_constant_metric,
+    separate_regression_to_mean,
 )
 from metassay.results.depend import Sensitivity
 from metassay.stats.arrays import FloatArray
@@ -27,44 +27,38 @@ SHARES = (0.1, 0.25, 0.5, 1.0)
 REPEATS = 20
 _SEEDS = 3
 
-OutputsWithDeviations = tuple[ScoredOutputs, FloatArray]
+OutputsWithOverrating = tuple[ScoredOutputs, FloatArray]
 
 
-def measure_sensitivity_of_system_dependence(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
+def measure_metric_bias_under_changed_settings(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
     """Measure how system dependence changes with the number of resamples, the sample size, and the number and
     quality of systems.
     """
     return [
-        *measure_system_dependence_by_number_of_resamples(outputs, seed=seed),
-        *measure_system_dependence_by_sample_size(outputs, np.random.default_rng([seed, SAMPLE_SIZES])),
-        *measure_system_dependence_by_number_of_systems(
-            outputs, np.random.default_rng([seed, NUMBERS_OF_SYSTEMS])
-        ),
-        *measure_system_dependence_by_quality_of_systems(outputs),
+        *measure_metric_bias_by_number_of_resamples(outputs, seed=seed),
+        *measure_metric_bias_by_sample_size(outputs, np.random.default_rng([seed, SAMPLE_SIZES])),
+        *measure_metric_bias_by_number_of_systems(outputs, np.random.default_rng([seed, NUMBERS_OF_SYSTEMS])),
+        *measure_metric_bias_by_quality_of_systems(outputs),
     ]
 
 
-def measure_system_dependence_by_number_of_resamples(
-    outputs: ScoredOutputs, *, seed: int = 0
-) -> list[Sensitivity]:
+def measure_metric_bias_by_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
     """Measure the system dependence of a metric with different numbers of bootstrap resamples, each with
     several seeds.
     """
 
-    def measure_with_each_seed(resample_number: int) -> Iterator[OutputsWithDeviations]:
+    def measure_overrating_with_each_seed(resample_count: int) -> Iterator[OutputsWithOverrating]:
         for offset in range(_SEEDS):
-            resample_counts = draw_cluster_counts(outputs.cluster_count, resample_number, seed + offset)
-            yield outputs, measure_system_dependence(outputs, resample_counts).deviations
+            resample_counts = draw_cluster_counts(outputs.cluster_count, resample_count, seed + offset)
+            yield outputs, measure_metric_bias_between_systems(outputs, resample_counts).deviations
 
     return [
-        _average_system_dependence_over_draws("bootstraps", str(count), measure_with_each_seed(count))
+        _average_metric_bias_over_draws("bootstraps", str(count), measure_overrating_with_each_seed(count))
         for count in BOOTSTRAPS
     ]
 
 
-def measure_system_dependence_by_sample_size(
-    outputs: ScoredOutputs, rng: np.random.Generator
-) -> list[Sensitivity]:
+def measure_metric_bias_by_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
     """Measure the system dependence of a metric on random subsets of the clusters of items. It is larger with
     less data, because of noise.
     """
@@ -78,16 +72,16 @@ def measure_system_dependence_by_sample_size(
     sensitivities = []
     for share in SHARES:
         sensitivities.append(
-            _average_system_dependence_over_draws(
+            _average_metric_bias_over_draws(
                 "share of clusters",
                 f"{share:g}",
-                _iterate_subsets_with_deviations(draw_cluster_subsets(share)),
+                _measure_overrating_in_each_subset(draw_cluster_subsets(share)),
             )
         )
     return sensitivities
 
 
-def measure_system_dependence_by_number_of_systems(
+def measure_metric_bias_by_number_of_systems(
     outputs: ScoredOutputs, rng: np.random.Generator
 ) -> list[Sensitivity]:
     """Measure the system dependence of a metric on random subsets of the groups. It is larger with more
@@ -102,18 +96,18 @@ def measure_system_dependence_by_number_of_systems(
     candidates = {3, outputs.group_count // 2, outputs.group_count - 2}
     smaller_sizes = sorted(size for size in candidates if 3 <= size < outputs.group_count)
     return [
-        _average_system_dependence_over_draws(
-            "systems", str(size), _iterate_subsets_with_deviations(draw_group_subsets(size))
+        _average_metric_bias_over_draws(
+            "systems", str(size), _measure_overrating_in_each_subset(draw_group_subsets(size))
         )
         for size in [*smaller_sizes, outputs.group_count]
     ]
 
 
-def measure_system_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
+def measure_metric_bias_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
     """Measure the system dependence of a metric among the better half of the systems, the worse half, and the
     best and worst thirds together.
     """
-    ranks = np.argsort(np.argsort(-outputs.human_means, kind="stable"))
+    ranks = np.argsort(np.argsort(-outputs.human_means_of_groups, kind="stable"))
     half = (outputs.group_count + 1) // 2
     third = max(1, outputs.group_count // 3)
     selections = {
@@ -126,36 +120,34 @@ def measure_system_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> l
         if is_selected.sum() >= 2:
             subset = outputs.select_outputs(is_selected[outputs.groups])
             rows.append(
-                _average_system_dependence_over_draws(
-                    "quality", name, _iterate_subsets_with_deviations([subset])
-                )
+                _average_metric_bias_over_draws("quality", name, _measure_overrating_in_each_subset([subset]))
             )
     return rows
 
 
-def _iterate_subsets_with_deviations(
+def _measure_overrating_in_each_subset(
     output_subsets: Iterable[ScoredOutputs],
-) -> Iterator[OutputsWithDeviations]:
+) -> Iterator[OutputsWithOverrating]:
     """Yield each subset of the outputs, together with how much the metric overrates each of its groups."""
     for subset in output_subsets:
         yield subset, measure_how_much_groups_are_overrated(subset)
 
 
-def _average_system_dependence_over_draws(
-    changed_setting: str, setting_value: str, outputs_with_deviations: Iterable[OutputsWithDeviations]
+def _average_metric_bias_over_draws(
+    setting_name: str, setting_value: str, outputs_with_overrating: Iterable[OutputsWithOverrating]
 ) -> Sensitivity:
     """Average the system dependence of a metric over repeated random draws with the same setting."""
     sysdep = []
     constant = []
     residual_range = []
-    for outputs, deviations in outputs_with_deviations:
-        sysdep.append(float(compute_range_over_groups(deviations)))
-        constant.append(compute_system_dependence_of_constant_metric(outputs))
+    for outputs, overrating in outputs_with_overrating:
+        sysdep.append(float(compute_range_over_groups(overrating)))
+        constant.append(compute_bias_of_constant_metric(outputs))
         residual_range.append(
-            split_deviations_into_shrinkage_and_rest(deviations, outputs.human_means).residual_range
+            separate_regression_to_mean(overrating, outputs.human_means_of_groups).residual_range
         )
     return Sensitivity(
-        change=changed_setting,
+        change=setting_name,
         value=setting_value,
         sysdep=float(np.mean(sysdep)),
         sd=float(np.std(sysdep, ddof=1)) if len(sysdep) > 1 else 0.0,

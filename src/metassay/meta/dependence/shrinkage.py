@@ -39,38 +39,42 @@ class DeviationParts:
         return float(compute_range_over_groups(self.residual))
 
 
-def split_deviations_into_shrinkage_and_rest(
-    expected_deviations: FloatArray, human_means: FloatArray
-) -> DeviationParts:
+def separate_regression_to_mean(system_overrating: FloatArray, human_means: FloatArray) -> DeviationParts:
     """Split how much a metric overrates each system into a linear function of the human means (shrinkage) and
     the rest.
     """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
-    slope = float(centred_means @ expected_deviations) / sum_of_squares if sum_of_squares > 0 else 0.0
-    shrinkage = expected_deviations.mean() + slope * centred_means
-    return DeviationParts(shrinkage, expected_deviations - shrinkage, slope)
+    slope = float(centred_means @ system_overrating) / sum_of_squares if sum_of_squares > 0 else 0.0
+    shrinkage = system_overrating.mean() + slope * centred_means
+    return DeviationParts(shrinkage, system_overrating - shrinkage, slope)
 
 
-def compute_residual_ranges(deviations: FloatArray, human_means: FloatArray) -> FloatArray:
+def compute_bias_without_regression_to_mean(
+    overrating_rows: FloatArray, human_means: FloatArray
+) -> FloatArray:
     """Compute for each row of deviations by how much they differ between groups, apart from shrinkage towards
     the mean.
     """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
-    slopes = deviations @ centred_means / sum_of_squares if sum_of_squares > 0 else np.zeros(len(deviations))
+    slopes = (
+        overrating_rows @ centred_means / sum_of_squares
+        if sum_of_squares > 0
+        else np.zeros(len(overrating_rows))
+    )
     # the mean of a row does not change its range
-    return compute_range_over_groups(deviations - slopes[:, np.newaxis] * centred_means)
+    return compute_range_over_groups(overrating_rows - slopes[:, np.newaxis] * centred_means)
 
 
-def compute_system_dependence_of_constant_metric(outputs: ScoredOutputs) -> float:
+def compute_bias_of_constant_metric(outputs: ScoredOutputs) -> float:
     """Return the system dependence of a metric that gives every output the same score. It is the range of the
     mean human scores.
     """
-    return float(compute_range_over_groups(outputs.human_means))
+    return float(compute_range_over_groups(outputs.human_means_of_groups))
 
 
-def compute_system_dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
+def compute_metric_bias_leaving_out_each_system(outputs: ScoredOutputs) -> FloatArray:
     """Compute the system dependence of a metric with each group left out in turn; NaN where fewer than two
     groups remain.
 
@@ -89,5 +93,5 @@ def compute_system_dependence_without_each_group(outputs: ScoredOutputs) -> Floa
             outputs.groups,
             outputs.group_count,
         )[0]
-        sysdep[group] = compute_range_over_groups(predicted_means - outputs.human_means)
+        sysdep[group] = compute_range_over_groups(predicted_means - outputs.human_means_of_groups)
     return sysdep
