@@ -17,7 +17,11 @@ import numpy as np
 
 from decision_data import load_population
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.agreement_curves import OUTPUTS, SYSTEMS, estimate_human_agreement_curves
+from metassay.meta.decisions.agreement_curves import (
+    OUTPUTS,
+    SYSTEMS,
+    estimate_human_agreement_by_score_difference,
+)
 from metassay.results.rank import AgreementCurve
 from metassay.stats.sign_flip import compute_normal_p_values
 
@@ -84,7 +88,9 @@ def predict_outputs(curve: AgreementCurve, scores: ScoreArrays, metric: int) -> 
 def main(splits: int = 5) -> None:
     predictions: dict[tuple[str, str], Predictions] = {}
     for held_out, fitted, predicted in list_splits(splits):
-        for curve in estimate_human_agreement_curves(fitted, METRICS, dataset="", context="global"):
+        for curve in estimate_human_agreement_by_score_difference(
+            fitted, METRICS, dataset="", context="global"
+        ):
             predict = predict_systems if curve.between == SYSTEMS else predict_outputs
             rows = predict(curve, predicted, METRICS.index(curve.metric))
             predictions.setdefault((curve.between, held_out), []).extend(rows)

@@ -34,7 +34,7 @@ from metassay.meta.decisions.control_variates import (
     estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import compute_system_differences
 
@@ -99,10 +99,12 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
         sample = hide_labels(design.population, items)
         if design.misleading is not None:
             sample = replace(sample, metrics=mislead(design, sample, generator))
-        choice = choose_metric_by_labels_saved(sample)
+        choice = choose_metric_saving_most_labelling_effort(sample)
         metric = None if choice.metric is None else sample.metrics[choice.metric]
-        low, high = estimate(sample, sample.human, metric, repetition).compute_intervals()
-        low_without, high_without = estimate(sample, sample.human, None, repetition).compute_intervals()
+        low, high = estimate(sample, sample.human, metric, repetition).compute_confidence_intervals_of_means()
+        low_without, high_without = estimate(
+            sample, sample.human, None, repetition
+        ).compute_confidence_intervals_of_means()
         metric_of_differences = None
         if metric is not None and choice.use_for_differences:
             metric_of_differences = compute_system_differences(metric)

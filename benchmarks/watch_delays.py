@@ -16,7 +16,7 @@ import numpy as np
 
 from decision_data import draw_by_item, load_population
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.change_detection import RunSeries, detect_change
+from metassay.meta.decisions.change_detection import RunSeries, detect_change_over_runs
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 
 LOOKS = 365
@@ -81,7 +81,9 @@ def build_series(values: np.ndarray, variances: np.ndarray, clusters: int) -> Ru
 def count_alarms(draw: Draw, streams: int) -> float:
     """Return the share of stable streams that ever raise an alarm."""
     generator = np.random.default_rng(1)
-    return float(np.mean([detect_change(draw(generator, LOOKS)) is not None for _ in range(streams)]))
+    return float(
+        np.mean([detect_change_over_runs(draw(generator, LOOKS)) is not None for _ in range(streams)])
+    )
 
 
 def measure_delay(accuracy: float, drop: float, clusters: int, runs_before: int, streams: int) -> float:
@@ -92,7 +94,7 @@ def measure_delay(accuracy: float, drop: float, clusters: int, runs_before: int,
         before = draw_accuracies(accuracy, clusters)(generator, runs_before)
         after = draw_accuracies(accuracy - drop, clusters)(generator, 200)
         series = RunSeries(*(np.concatenate(pair) for pair in zip(_fields(before), _fields(after))))
-        change = detect_change(series)
+        change = detect_change_over_runs(series)
         if change is None or change.alarm >= runs_before:
             delays.append(np.inf if change is None else change.alarm - runs_before + 1)
     return float(np.median(delays))

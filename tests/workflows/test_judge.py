@@ -17,7 +17,7 @@ from metassay.cli import run_command_line as run
 from metassay.data.verdict_types import PAIRWISE
 from metassay.data.verdicts import VerdictTable
 from metassay.errors import InputError
-from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeated_verdicts
+from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeated_judge_verdicts
 from metassay.results.judge import JudgeContent
 
 RIGHT = {"GPT-4": 0.845, "PaLM2": 0.705, "Falcon": 0.564, "ChatGPT": 0.400}
@@ -397,7 +397,7 @@ def test_preference_is_a_score_of_both_systems():
 )
 def test_repeated_verdicts_that_differ_are_a_tie(said, settled):
     frame = pl.DataFrame({"value": pl.Series(said, dtype=pl.Float64)})
-    assert frame.select(combine_repeated_verdicts(pl.col("value"))).item() == settled
+    assert frame.select(combine_repeated_judge_verdicts(pl.col("value"))).item() == settled
 
 
 def test_page_shows_only_measures_that_the_table_allows():

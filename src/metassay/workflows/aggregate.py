@@ -22,7 +22,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.data.test_sets import warn_of_systems_without_all_items
 from metassay.errors import InputError
-from metassay.meta.aggregation.agreement import compare_corpus_segment_and_bootstrap_scores
+from metassay.meta.aggregation.agreement import compare_ways_to_aggregate_scores
 from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
@@ -99,7 +99,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = arrange_scores_by_system_and_item(data, scores)
     resampling = ResamplingSettings(options.resamples, options.size, options.repeats, seed=options.seed)
-    comparison = compare_corpus_segment_and_bootstrap_scores(cubes, metrics, resampling)
+    comparison = compare_ways_to_aggregate_scores(cubes, metrics, resampling)
     result = AggregateResult(
         systems=comparison.systems,
         between=comparison.between,

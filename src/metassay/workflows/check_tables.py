@@ -233,7 +233,7 @@ def check_verdict_table(source: Source, options: CheckOptions) -> tuple[CheckCon
     parsed = parse_verdicts(table.frame, columns=options.columns, human=human, file=table.file)
     by_judge = parsed.frame.group_by("judge").agg(pl.len(), pl.col("value").null_count().alias("missing"))
     arrays = VerdictArrays(parsed)
-    families = set(arrays.family_by_system.values())
+    families = set(arrays.model_family_of_system.values())
     verdicts = CheckedVerdicts(
         kind=parsed.kind,
         judges=[CheckedJudge(*row) for row in by_judge.sort("judge").iter_rows()],
@@ -242,7 +242,7 @@ def check_verdict_table(source: Source, options: CheckOptions) -> tuple[CheckCon
         labelled=_count_judged_pairs_or_outputs(parsed.frame.drop_nulls("gold")),
         raters=list(parsed.raters),
         has_both_orders=parsed.frame["swapped"].n_unique() > 1,
-        has_families=len(families) > 1 and not families.isdisjoint(arrays.family_by_judge.values()),
+        has_families=len(families) > 1 and not families.isdisjoint(arrays.model_family_of_judge.values()),
     )
     notes = [*table.notes, *parsed.notes]
     return _describe_table_of_judge_verdicts(parsed, table.frame, verdicts, notes), table.frame

@@ -17,7 +17,7 @@ from metassay.errors import UnknownName
 from metassay.llm.asker import Asker
 from metassay.llm.settings import LlmSettings
 from metassay.meta.judges.agreement import TIES
-from metassay.meta.judges.analysis import analyze_judges
+from metassay.meta.judges.analysis import measure_judge_accuracy_and_biases
 from metassay.metrics.judge import Judge
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.judge_page import (
@@ -143,7 +143,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         file=source.file,
     )
     notes += table.notes
-    analysis = analyze_judges(
+    analysis = measure_judge_accuracy_and_biases(
         table,
         contexts=None if options.context is None else split_comma_separated_names(options.context),
         ties=options.ties,

@@ -18,7 +18,11 @@ from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.data.test_sets import warn_of_systems_without_all_items
 from metassay.errors import InputError, UnknownName
-from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, select_sufficient_statistics
+from metassay.meta.aggregation.system_comparison import (
+    TESTS,
+    compare_systems,
+    get_statistics_and_score_function,
+)
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
     compute_bootstrap_scores,
@@ -287,7 +291,7 @@ def _estimate_intervals(
     requested.
     """
     first_aggregation = next(iter(options.aggregate), "")
-    statistics, from_statistics = select_sufficient_statistics(
+    statistics, from_statistics = get_statistics_and_score_function(
         score_cube, metric, use_segment_means=first_aggregation == SEGMENT
     )
     if options.resamples == 0:

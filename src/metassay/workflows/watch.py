@@ -15,8 +15,8 @@ from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
     MeanWithMargin,
     RunSeries,
-    compute_running_means_with_margins,
-    detect_change,
+    compute_running_means_over_runs,
+    detect_change_over_runs,
     estimate_detection_delay,
 )
 from metassay.reporting.result_display import ResultDisplay
@@ -210,12 +210,12 @@ def _find_change_in_series(
         np.array([float(measurement.clusters) for measurement in measurements]),
     )
     is_share = series_key.measure in SHARES
-    means, margins = compute_running_means_with_margins(run_series, error_rate)
+    means, margins = compute_running_means_over_runs(run_series, error_rate)
     points = []
     for entry, mean, margin in zip(named_measurements, means, margins):
         interval = _build_interval_around_mean(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
         points.append(WatchedRun(entry.run, entry.measurement.value, entry.measurement.clusters, interval))
-    detected = detect_change(run_series, error_rate)
+    detected = detect_change_over_runs(run_series, error_rate)
     change = None
     if detected is not None:
         change = SeriesChange(

@@ -16,7 +16,7 @@ from metassay.meta.aggregation.agreement import (
     HumanCorrelations,
     _compute_median_with_interval,
     _list_correlations_with_human_scores,
-    compare_corpus_segment_and_bootstrap_scores,
+    compare_ways_to_aggregate_scores,
 )
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
@@ -90,18 +90,18 @@ def test_standard_error_of_the_segment_mean_is_sd_over_root_n(small):
 
 def test_results_depend_on_the_seed_and_not_on_other_metrics(small):
     *_, cube = small
-    both = compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, CHRF], FEW)
-    assert compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, CHRF], FEW) == both
-    only_chrf = compare_corpus_segment_and_bootstrap_scores([cube], [CHRF], FEW)
+    both = compare_ways_to_aggregate_scores([cube], [BLEU, CHRF], FEW)
+    assert compare_ways_to_aggregate_scores([cube], [BLEU, CHRF], FEW) == both
+    only_chrf = compare_ways_to_aggregate_scores([cube], [CHRF], FEW)
     assert [row for row in both.systems if row.metric == "chrf"] == only_chrf.systems
-    other_seed = compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, CHRF], replace(FEW, seed=1))
+    other_seed = compare_ways_to_aggregate_scores([cube], [BLEU, CHRF], replace(FEW, seed=1))
     assert other_seed.systems != both.systems
 
 
 def test_corpus_and_segment_score_of_one_segment_are_equal(small):
     """On a single segment, corpus and segment chrF are the same number."""
     *_, cube = small
-    rows = compare_corpus_segment_and_bootstrap_scores([cube], [CHRF], FEW).downsampled
+    rows = compare_ways_to_aggregate_scores([cube], [CHRF], FEW).downsampled
     single = next(row for row in rows if row.segments == 1 and row.against == "segment")
     assert single.median == pytest.approx(1)
     assert {(row.aggregation, row.against) for row in rows} == {
@@ -114,7 +114,7 @@ def test_corpus_and_segment_score_of_one_segment_are_equal(small):
 
 def test_human_agreement_is_oriented_and_uses_rated_segments(small):
     outputs, references, cube = small
-    rows = compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, TER], FEW).human
+    rows = compare_ways_to_aggregate_scores([cube], [BLEU, TER], FEW).human
     means = cube.human_scores["mqm"].mean(axis=1)
     official = [corpus_bleu(own, [references]).score for own in outputs.values()]
     correlations = {(row.metric, row.aggregation, row.group): row.pearson for row in rows}
@@ -125,7 +125,7 @@ def test_human_agreement_is_oriented_and_uses_rated_segments(small):
     half = cube.human_scores["mqm"].copy()
     half[:, 15:] = np.nan
     rated = replace(cube, human_scores={"mqm": half})
-    first = compare_corpus_segment_and_bootstrap_scores([rated], [BLEU], FEW).human[0]
+    first = compare_ways_to_aggregate_scores([rated], [BLEU], FEW).human[0]
     official = [corpus_bleu(own[:15], [references[:15]]).score for own in outputs.values()]
     assert first.pearson == pytest.approx(pearsonr(official, half[:, :15].mean(axis=1)).statistic)
     assert first.systems == 5
@@ -148,12 +148,12 @@ def test_systems_are_scored_on_the_segments_that_they_have(small):
     np.testing.assert_array_equal(
         compute_bootstrap_scores(gaps, BLEU, FEW)[:4], [rows[f"s{k}"].bootstrap for k in range(4)]
     )
-    assert len(compare_corpus_segment_and_bootstrap_scores([gaps], [BLEU], FEW).between) == 3
+    assert len(compare_ways_to_aggregate_scores([gaps], [BLEU], FEW).between) == 3
 
 
 def test_aggregating_nothing_is_an_error():
     with pytest.raises(InputError, match="at least one"):
-        compare_corpus_segment_and_bootstrap_scores([], [BLEU])
+        compare_ways_to_aggregate_scores([], [BLEU])
 
 
 def test_correlations_with_mqm_on_wmt23(real_data):
@@ -169,9 +169,7 @@ def test_correlations_with_mqm_on_wmt23(real_data):
         cubes.append(build_cube(outputs, references, human, f"2023/{pair}", (BLEU, CHRF)))
         expected = corpus_bleu(outputs[systems[0]], [references]).score
         assert compute_corpus_scores(cubes[-1], BLEU)[0] == pytest.approx(expected, rel=1e-12)
-    rows = compare_corpus_segment_and_bootstrap_scores(
-        cubes, [BLEU, CHRF], ResamplingSettings(repeats=2)
-    ).human
+    rows = compare_ways_to_aggregate_scores(cubes, [BLEU, CHRF], ResamplingSettings(repeats=2)).human
     means = {(row.metric, row.aggregation): row.pearson for row in rows if row.group == "mean"}
     expected = {
         ("bleu", "corpus"): 0.809,

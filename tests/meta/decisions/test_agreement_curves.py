@@ -8,11 +8,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.agreement_curves import estimate_human_agreement_curves
-from metassay.meta.decisions.output_differences import estimate_human_agreement_on_output_pairs
+from metassay.meta.decisions.agreement_curves import estimate_human_agreement_by_score_difference
+from metassay.meta.decisions.output_differences import estimate_human_agreement_with_metric_on_output_pairs
 from metassay.meta.decisions.system_differences import (
     compute_human_preferences_on_resamples,
-    estimate_human_agreement_on_system_pairs,
+    estimate_human_agreement_with_metric_on_system_pairs,
     fit_logistic_slopes,
 )
 from metassay.stats.sign_flip import compute_normal_p_values
@@ -53,7 +53,9 @@ def test_the_slope_maximises_the_likelihood() -> None:
 
 def test_thresholds_lie_on_the_curve_and_are_ordered() -> None:
     scores = simulate_scores(1)
-    systems, outputs = estimate_human_agreement_curves(scores, ["m"], dataset="d", context="global")
+    systems, outputs = estimate_human_agreement_by_score_difference(
+        scores, ["m"], dataset="d", context="global"
+    )
     for curve in (systems, outputs):
         differences = [row.difference for row in curve.thresholds if row.difference is not None]
         assert differences == sorted(differences)
@@ -66,7 +68,7 @@ def test_thresholds_lie_on_the_curve_and_are_ordered() -> None:
 
 
 def test_nothing_is_said_beyond_the_largest_difference() -> None:
-    systems, outputs = estimate_human_agreement_curves(
+    systems, outputs = estimate_human_agreement_by_score_difference(
         simulate_scores(2), ["m"], dataset="d", context="global"
     )
     for curve in (systems, outputs):
@@ -78,7 +80,9 @@ def test_nothing_is_said_beyond_the_largest_difference() -> None:
 def test_a_metric_that_prefers_the_worse_has_no_threshold() -> None:
     scores = simulate_scores(3)
     reversed_scores = ScoreArrays(scores.human, -scores.human[None])
-    for curve in estimate_human_agreement_curves(reversed_scores, ["m"], dataset="d", context="global"):
+    for curve in estimate_human_agreement_by_score_difference(
+        reversed_scores, ["m"], dataset="d", context="global"
+    ):
         assert curve.accuracy < 0.1
         assert [threshold.difference for threshold in curve.thresholds] == [None, None, None]
 
@@ -86,7 +90,7 @@ def test_a_metric_that_prefers_the_worse_has_no_threshold() -> None:
 def test_a_constant_metric_has_no_curve() -> None:
     scores = simulate_scores(4)
     constant = ScoreArrays(scores.human, np.ones_like(scores.metrics))
-    assert estimate_human_agreement_curves(constant, ["m"], dataset="d", context="global") == []
+    assert estimate_human_agreement_by_score_difference(constant, ["m"], dataset="d", context="global") == []
 
 
 def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -> None:
@@ -94,9 +98,9 @@ def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -
     predicted = []
     observed = []
     for seed in range(40):
-        curve = estimate_human_agreement_curves(simulate_scores(seed), ["m"], dataset="d", context="global")[
-            0
-        ]
+        curve = estimate_human_agreement_by_score_difference(
+            simulate_scores(seed), ["m"], dataset="d", context="global"
+        )[0]
         new = simulate_scores(1000 + seed)
         first, second = np.triu_indices(len(new.human), 1)
         means = new.metrics[0].mean(axis=1)
@@ -132,7 +136,7 @@ def test_differences_of_systems_on_wmt23_equal_the_published_ones(
     """The difference with which people agree in 80 %, from an independent implementation on WMT23."""
     scores = load_wmt23(real_data(f"wmt23/wmt23_{language_pair}_metrics.parquet"), metric)
     resamples = compute_human_preferences_on_resamples(scores, np.random.default_rng(0), resamples=200)
-    threshold = estimate_human_agreement_on_system_pairs(scores, 0, resamples).thresholds[0]
+    threshold = estimate_human_agreement_with_metric_on_system_pairs(scores, 0, resamples).thresholds[0]
     assert threshold.difference == pytest.approx(expected, rel=0.03)
     assert threshold.low < threshold.difference < threshold.high
 
@@ -146,7 +150,7 @@ def test_pairs_of_outputs_on_wmt23_are_calibrated_on_held_out_items(real_data) -
     for _ in range(10):
         is_training = generator.permutation(scores.human.shape[1]) % 2 == 0
         training = scores.select_items_and_systems(items=is_training)
-        curve = estimate_human_agreement_on_output_pairs(training, 0, generator, resamples=2)
+        curve = estimate_human_agreement_with_metric_on_output_pairs(training, 0, generator, resamples=2)
         held_out = scores.select_items_and_systems(items=~is_training)
         first, second = np.triu_indices(len(held_out.human), 1)
         human = (held_out.human[first] - held_out.human[second]).ravel()

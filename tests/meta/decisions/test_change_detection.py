@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from metassay.meta.decisions.change_detection import (
     RunSeries,
-    compute_running_means_with_margins,
-    detect_change,
+    compute_running_means_over_runs,
+    detect_change_over_runs,
     estimate_detection_delay,
 )
 
@@ -26,7 +26,7 @@ def count_alarms(accuracy: float, clusters: int, streams: int, looks: int) -> in
     alarms = 0
     for _ in range(streams):
         series = simulate_runs(np.full(looks, accuracy), clusters, generator)
-        alarms += detect_change(series) is not None
+        alarms += detect_change_over_runs(series) is not None
     return alarms
 
 
@@ -46,7 +46,7 @@ def test_confidence_sequence_covers_at_all_looks_at_once() -> None:
     always_covered = []
     for _ in range(200):
         series = simulate_runs(np.full(100, 0.8), 100, generator)
-        means, margins = compute_running_means_with_margins(series)
+        means, margins = compute_running_means_over_runs(series)
         always_covered.append((np.abs(means - 0.8) <= margins).all())
     assert np.mean(always_covered) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200)
     assert margins[-1] < 0.02  # and it is not trivially wide: the standard error is .004
@@ -56,7 +56,7 @@ def test_confidence_sequence_covers_at_all_looks_at_once() -> None:
 def test_a_change_is_found_and_located(drop) -> None:
     generator = np.random.default_rng(2)
     accuracies = np.r_[np.full(30, 0.85), np.full(40, 0.85 - drop)]
-    changes = [detect_change(simulate_runs(accuracies, 300, generator)) for _ in range(40)]
+    changes = [detect_change_over_runs(simulate_runs(accuracies, 300, generator)) for _ in range(40)]
     after_drop = [change for change in changes if change.alarm >= 30]
     assert len(after_drop) >= 35  # at most 5 % may come too early
     for change in after_drop:
@@ -75,8 +75,8 @@ def test_evidence_is_the_likelihood_ratio_of_a_change() -> None:
     # The evidence reaches 1 / α exactly where α is its reciprocal.
     evidence = weight * changed / stable + 1 - weight
     series = RunSeries(np.array([first, second]), variances, np.array([300.0, 100.0]))
-    assert detect_change(series, 1 / (evidence * (1 + 1e-9))) is None
-    assert detect_change(series, 1 / (evidence * (1 - 1e-9))) is not None
+    assert detect_change_over_runs(series, 1 / (evidence * (1 + 1e-9))) is None
+    assert detect_change_over_runs(series, 1 / (evidence * (1 - 1e-9))) is not None
 
 
 def test_expected_delay_is_near_the_delay_of_simulated_streams() -> None:
@@ -84,7 +84,7 @@ def test_expected_delay_is_near_the_delay_of_simulated_streams() -> None:
     delays = []
     for _ in range(60):
         series = simulate_runs(np.r_[np.full(50, 0.85), np.full(60, 0.8)], 300, generator)
-        delays.append(detect_change(series).alarm - 50 + 1)
+        delays.append(detect_change_over_runs(series).alarm - 50 + 1)
     past = RunSeries(series.values[:50], series.variances[:50], series.weights[:50])
     delay, delay_of_test = estimate_detection_delay(past, 0.05)
     assert delay == pytest.approx(np.median(delays), abs=4)
@@ -93,7 +93,7 @@ def test_expected_delay_is_near_the_delay_of_simulated_streams() -> None:
 
 def test_the_result_at_a_look_does_not_need_later_looks_to_be_constant() -> None:
     steady = RunSeries(np.full(5, 0.8), np.full(5, 1e-4), np.full(5, 100.0))
-    assert detect_change(steady) is None
+    assert detect_change_over_runs(steady) is None
     assert estimate_detection_delay(RunSeries(np.array([0.8]), np.array([0.04]), np.array([30.0])), 0.05) == (
         None,
         None,

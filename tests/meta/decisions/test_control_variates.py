@@ -106,7 +106,11 @@ def test_estimate_does_not_depend_on_the_scale_of_the_metric() -> None:
     first = estimate(LabelledSample(labels, metric, np.arange(400)))
     second = estimate(LabelledSample(labels, -250 * metric + 1e6, np.arange(400)))
     np.testing.assert_allclose(first.values, second.values, rtol=1e-7)
-    np.testing.assert_allclose(first.compute_intervals(), second.compute_intervals(), rtol=1e-6)
+    np.testing.assert_allclose(
+        first.compute_confidence_intervals_of_means(),
+        second.compute_confidence_intervals_of_means(),
+        rtol=1e-6,
+    )
 
 
 def test_inverse_probabilities_remove_the_bias_of_unequal_sampling() -> None:
@@ -145,8 +149,10 @@ def test_intervals_cover_the_mean_in_95_percent(labelled_count, metric_kind) -> 
     for repetition in range(150):
         labels = label_items(human, generator.choice(1500, labelled_count, replace=False))
         sample = LabelledSample(labels, metrics[metric_kind], np.arange(1500))
-        low, high = estimate(sample, seed=repetition).compute_intervals()
-        low_without, high_without = estimate(sample, use_metric=False, seed=repetition).compute_intervals()
+        low, high = estimate(sample, seed=repetition).compute_confidence_intervals_of_means()
+        low_without, high_without = estimate(
+            sample, use_metric=False, seed=repetition
+        ).compute_confidence_intervals_of_means()
         covered.append((low <= human.mean(axis=1)) & (human.mean(axis=1) <= high))
         widths_relative_to_labels_only.append((high - low).mean() / (high_without - low_without).mean())
     assert 0.91 <= np.mean(covered) <= 0.985

@@ -9,9 +9,12 @@ import pytest
 from wmt23_labels import hide_labels, read_wmt23
 
 from metassay.meta.decisions.control_variates import THESE_ITEMS
-from metassay.meta.decisions.item_choice import choose_items_to_label, predict_metric_errors
+from metassay.meta.decisions.item_choice import (
+    choose_items_to_label,
+    predict_distance_of_metric_from_human_scores,
+)
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 
 METRICS = {
@@ -71,8 +74,8 @@ def test_documents_are_drawn_as_a_whole() -> None:
 def test_larger_errors_are_predicted_for_worse_outputs() -> None:
     scores = simulate()
     consensus = sum((m - m.mean()) / m.std() for m in scores.metrics.values()).mean(axis=0)
-    assert np.corrcoef(predict_metric_errors(scores), consensus)[0, 1] < -0.99
-    assert np.ptp(predict_metric_errors(replace(scores, metrics={}))) == 0
+    assert np.corrcoef(predict_distance_of_metric_from_human_scores(scores), consensus)[0, 1] < -0.99
+    assert np.ptp(predict_distance_of_metric_from_human_scores(replace(scores, metrics={}))) == 0
 
 
 def measure_errors(scores: LabelledScores, kind: str, count: int, repetitions: int):
@@ -91,7 +94,11 @@ def measure_errors(scores: LabelledScores, kind: str, count: int, repetitions: i
             labels = hide_labels(scores.human, chosen.positions)
             sample = replace(scores, human=labels, probabilities=chosen.probabilities)
         estimated = estimate_system_scores(
-            sample, choose_metric_by_labels_saved(sample), target=THESE_ITEMS, seed=repetition, resamples=100
+            sample,
+            choose_metric_saving_most_labelling_effort(sample),
+            target=THESE_ITEMS,
+            seed=repetition,
+            resamples=100,
         )
         by_system = {entry.system: entry.estimate for entry in estimated.systems}
         for system, mean in zip(scores.systems, truth):

@@ -11,7 +11,7 @@ from wmt23_labels import hide_labels
 
 from metassay.meta.decisions.control_variates import THESE_ITEMS, LabelledSample, estimate_mean_human_scores
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
 from metassay.meta.decisions.sample_size import (
     count_items_needed_for_difference,
     count_items_needed_for_interval_width,
@@ -49,7 +49,7 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
         )
         estimates = estimate_mean_human_scores(
             differences,
-            use_metric=choose_metric_by_labels_saved(sample).use_for_differences,
+            use_metric=choose_metric_saving_most_labelling_effort(sample).use_for_differences,
             target=THESE_ITEMS,
             generator=np.random.default_rng(seed),
             resamples=200,
@@ -95,6 +95,6 @@ def test_intervals_are_as_narrow_as_planned() -> None:
         estimates = estimate_mean_human_scores(
             sample, use_metric=True, target=THESE_ITEMS, generator=np.random.default_rng(seed), resamples=200
         )
-        low, high = estimates.compute_intervals()
+        low, high = estimates.compute_confidence_intervals_of_means()
         widths.append((high - low).max())
     assert 0.6 <= np.mean(widths) <= 0.84

@@ -15,7 +15,7 @@ from metassay.meta.judges.agreement import (
     compare_verdicts_with_gold_labels,
     compute_accuracy_expected_by_chance,
     compute_repeat_agreement,
-    find_verdicts_for_first_output,
+    find_preferences_for_output_shown_first,
 )
 from metassay.meta.judges.estimates import estimate_difference_of_means, estimate_mean_over_items
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -49,7 +49,7 @@ def test_single_order_is_the_verdict_and_has_no_position_bias():
     combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     np.testing.assert_array_equal(combined.verdicts, verdicts)
     assert np.isnan(combined.is_consistent).all()
-    assert np.isnan(find_verdicts_for_first_output(verdicts, swapped, questions)).all()
+    assert np.isnan(find_preferences_for_output_shown_first(verdicts, swapped, questions)).all()
 
 
 def test_judge_that_always_prefers_the_first_position_is_never_consistent():
@@ -60,7 +60,7 @@ def test_judge_that_always_prefers_the_first_position_is_never_consistent():
     combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     assert (combined.verdicts == 0.5).all()
     assert (combined.is_consistent == 0).all()
-    assert find_verdicts_for_first_output(verdicts, swapped, questions).mean() == 1
+    assert find_preferences_for_output_shown_first(verdicts, swapped, questions).mean() == 1
     gold = np.tile([1.0, 0.0], 25)
     assert compare_verdicts_with_gold_labels(combined.verdicts, gold).mean() == 0.5
     assert compare_verdicts_with_gold_labels(combined.verdicts, gold, ties="strict").mean() == 0

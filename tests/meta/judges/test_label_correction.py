@@ -7,7 +7,7 @@ import pytest
 
 from metassay.meta.judges.label_correction import (
     correct_share_for_judge_errors,
-    correct_share_of_good_outputs,
+    estimate_corrected_share_of_good_outputs,
 )
 from metassay.stats.bootstrap import ClusterBootstrap
 
@@ -32,7 +32,9 @@ def test_intervals_cover_the_true_share_and_the_raw_share_is_biased():
         verdicts = np.where(truth == 1, rng.random(600) < 0.8, rng.random(600) < 0.3).astype(float)
         gold = np.where(np.arange(600) < 200, truth, np.nan)
         bootstrap = ClusterBootstrap(np.random.default_rng(draw), 300)
-        correction = correct_share_of_good_outputs(verdicts, gold, np.arange(600, dtype=np.int32), bootstrap)
+        correction = estimate_corrected_share_of_good_outputs(
+            verdicts, gold, np.arange(600, dtype=np.int32), bootstrap
+        )
         covered += correction.low <= 0.3 <= correction.high
         biased += correction.judged > 0.36
         assert correction.labelled == 200
@@ -46,8 +48,10 @@ def test_judge_without_information_is_not_corrected():
     verdicts = rng.integers(0, 2, 300).astype(float)
     items = np.arange(300, dtype=np.int32)
     bootstrap = ClusterBootstrap(rng, 100)
-    assert np.isnan(correct_share_of_good_outputs(verdicts, truth, items, bootstrap).value)
-    assert np.isnan(correct_share_of_good_outputs(verdicts, np.full(300, np.nan), items, bootstrap).value)
+    assert np.isnan(estimate_corrected_share_of_good_outputs(verdicts, truth, items, bootstrap).value)
+    assert np.isnan(
+        estimate_corrected_share_of_good_outputs(verdicts, np.full(300, np.nan), items, bootstrap).value
+    )
     assert np.isnan(correct_share_for_judge_errors(np.array(0.5), np.array(0.3), np.array(0.3)))
 
 
@@ -60,6 +64,8 @@ def test_there_is_an_interval_that_covers_at_extreme_prevalence(prevalence):
         verdicts = np.where(truth == 1, rng.random(500) < 0.9, rng.random(500) < 0.15).astype(float)
         gold = np.where(np.arange(500) < 100, truth, np.nan)
         bootstrap = ClusterBootstrap(np.random.default_rng(draw), 200)
-        correction = correct_share_of_good_outputs(verdicts, gold, np.arange(500, dtype=np.int32), bootstrap)
+        correction = estimate_corrected_share_of_good_outputs(
+            verdicts, gold, np.arange(500, dtype=np.int32), bootstrap
+        )
         covered += correction.low <= prevalence <= correction.high  # false if undefined
     assert covered >= 88

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from metassay.meta.judges.self_preference import (
-    estimate_preference_against_other_judges,
-    estimate_preference_at_equal_quality,
+    estimate_judge_bias_for_model_family,
+    estimate_judge_bias_relative_to_other_judges,
 )
 from metassay.stats.resampling import draw_bootstrap_counts
 
@@ -24,14 +24,14 @@ def test_deviation_is_the_difference_of_means_within_equal_human_scores():
     scores = rng.permutation(80).reshape(2, 40).astype(float)
     normal_scores = stats.norm.ppf((stats.rankdata(scores) - 0.5) / 80).reshape(2, 40)
     differences = [(normal_scores[0] - normal_scores[1])[human[0] == grade].mean() for grade in (1, 2)]
-    preference = estimate_preference_at_equal_quality(scores, human, np.array([True, False]))
+    preference = estimate_judge_bias_for_model_family(scores, human, np.array([True, False]))
     assert preference.deviation == pytest.approx(np.mean(differences))
     assert preference.low < preference.deviation < preference.high
 
 
 def test_judge_that_repeats_the_human_scores_has_no_preference():
     human = np.random.default_rng(2).normal(size=(4, 50)) + np.arange(4)[:, None]
-    preference = estimate_preference_at_equal_quality(human, human, np.array([True, False, False, True]))
+    preference = estimate_judge_bias_for_model_family(human, human, np.array([True, False, False, True]))
     assert preference.deviation == pytest.approx(0, abs=1e-9)
     assert preference.p == 1
 
@@ -41,8 +41,8 @@ def test_preference_does_not_depend_on_the_scales_of_judge_and_humans():
     human = rng.normal(size=(4, 50)) + np.arange(4)[:, None]
     score = human + rng.normal(size=(4, 50))
     in_family = np.array([True, False, False, True])
-    first = estimate_preference_at_equal_quality(score, human, in_family)
-    assert estimate_preference_at_equal_quality(np.exp(score), 5 * human - 3, in_family) == pytest.approx(
+    first = estimate_judge_bias_for_model_family(score, human, in_family)
+    assert estimate_judge_bias_for_model_family(np.exp(score), 5 * human - 3, in_family) == pytest.approx(
         first
     )
 
@@ -50,7 +50,7 @@ def test_preference_does_not_depend_on_the_scales_of_judge_and_humans():
 def test_families_that_share_no_human_score_cannot_be_compared():
     human = np.repeat([[1.0], [2.0]], 30, axis=1)
     scores = np.random.default_rng(0).normal(size=(2, 30))
-    assert np.isnan(estimate_preference_at_equal_quality(scores, human, np.array([True, False])).p)
+    assert np.isnan(estimate_judge_bias_for_model_family(scores, human, np.array([True, False])).p)
 
 
 def draw_judge(rng, systems, own_systems, gap, noise, items, *, kind="continuous", bias=0.0):
@@ -76,7 +76,7 @@ def draw_judge(rng, systems, own_systems, gap, noise, items, *, kind="continuous
 
 
 def p_of_draw(rng, *design, **options):
-    return estimate_preference_at_equal_quality(*draw_judge(rng, *design, **options)).p
+    return estimate_judge_bias_for_model_family(*draw_judge(rng, *design, **options)).p
 
 
 SIZES = [(4, 1, 80), (6, 3, 60), (12, 2, 60)]
@@ -112,7 +112,7 @@ def test_panel_is_the_mean_of_the_z_scores_of_the_other_judges():
     z = stats.zscore(scores.mean(axis=2), axis=1)
     deviations = z[1] - (z[0] + z[2]) / 2
     in_family = np.array([True, False, True, False, False])
-    preference = estimate_preference_against_other_judges(scores, 1, in_family, draw_counts(40))
+    preference = estimate_judge_bias_relative_to_other_judges(scores, 1, in_family, draw_counts(40))
     assert preference.deviation == pytest.approx(deviations[in_family].mean() - deviations[~in_family].mean())
 
 
@@ -122,7 +122,7 @@ def test_judge_that_favours_its_family_is_detected_by_the_panel():
     scores = quality + rng.normal(size=(3, 6, 200)) * 0.5
     in_family = np.arange(6) < 2
     scores[0, in_family] += 0.8
-    preference = estimate_preference_against_other_judges(scores, 0, in_family, draw_counts(200))
+    preference = estimate_judge_bias_relative_to_other_judges(scores, 0, in_family, draw_counts(200))
     assert preference.deviation > 0
     assert preference.p < 0.001
 
@@ -130,10 +130,10 @@ def test_judge_that_favours_its_family_is_detected_by_the_panel():
 def test_preference_is_undefined_without_other_families():
     every_system = np.ones(3, dtype=bool)
     scores = np.random.default_rng(0).normal(size=(2, 3, 10))
-    assert np.isnan(estimate_preference_against_other_judges(scores, 0, every_system, draw_counts(10)).p)
-    assert np.isnan(estimate_preference_at_equal_quality(scores[0], scores[1], every_system).p)
+    assert np.isnan(estimate_judge_bias_relative_to_other_judges(scores, 0, every_system, draw_counts(10)).p)
+    assert np.isnan(estimate_judge_bias_for_model_family(scores[0], scores[1], every_system).p)
     missing = np.full((3, 10), np.nan)
-    assert np.isnan(estimate_preference_at_equal_quality(missing, scores[1], np.arange(3) < 1).p)
+    assert np.isnan(estimate_judge_bias_for_model_family(missing, scores[1], np.arange(3) < 1).p)
 
 
 @pytest.mark.parametrize("offsets", [(0.0, 0.0, 0.0, 0.0), (0.0, 1.5, 0.5, 2.0)])
@@ -146,7 +146,7 @@ def test_judge_that_agrees_with_the_panel_is_rejected_in_at_most_five_percent(of
         quality = rng.normal(size=(4, 60)) + np.array(offsets)[:, None]
         scores = quality + rng.normal(size=(4, 4, 60))
         rejected += (
-            estimate_preference_against_other_judges(scores, 0, in_family, draw_counts(60, 200, draw)).p
+            estimate_judge_bias_relative_to_other_judges(scores, 0, in_family, draw_counts(60, 200, draw)).p
             <= 0.05
         )
     assert rejected <= stats.binom.ppf(0.9995, draws, 0.05)

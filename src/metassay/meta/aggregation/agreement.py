@@ -15,8 +15,8 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
-    are_outputs_scored,
     compute_corpus_segment_and_bootstrap_scores,
+    find_outputs_with_statistics,
 )
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import (
@@ -56,17 +56,17 @@ class AggregationComparison:
     human: list[HumanAgreement]
 
 
-def compare_corpus_segment_and_bootstrap_scores(
+def compare_ways_to_aggregate_scores(
     score_cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
-    resampling: ResamplingSettings | None = None,
+    resampling_settings: ResamplingSettings | None = None,
 ) -> AggregationComparison:
     """Compute the scores of systems in three ways (over the corpus, as means of segments, and as means of
     bootstrap samples), and compare them.
     """
     if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
-    resampling = resampling or ResamplingSettings()
+    resampling_settings = resampling_settings or ResamplingSettings()
     with threadpool_limits(1):  # one BLAS thread, so that results are equal to the last bit on any machine
         systems_by_metric: dict[str, list[AggregatedSystem]] = {}
         downsampled: list[DownsampledAgreement] = []
@@ -74,14 +74,14 @@ def compare_corpus_segment_and_bootstrap_scores(
             systems = [
                 row
                 for cube in score_cubes
-                for row in compute_corpus_segment_and_bootstrap_scores(cube, metric, resampling)
+                for row in compute_corpus_segment_and_bootstrap_scores(cube, metric, resampling_settings)
             ]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
-            downsampled += _correlate_scores_on_small_segment_samples(
-                score_cubes, metric, systems_by_metric[metric.spec], resampling
+            downsampled += _correlate_aggregations_on_small_segment_samples(
+                score_cubes, metric, systems_by_metric[metric.spec], resampling_settings
             )
-        human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling)
+        human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling_settings)
     return AggregationComparison(
         systems=list(itertools.chain.from_iterable(systems_by_metric.values())),
         between=_correlate_system_scores_of_metrics(metrics, systems_by_metric),
@@ -122,20 +122,23 @@ def _correlate_system_scores_of_metrics(
     return pairs
 
 
-def _correlate_scores_on_small_segment_samples(
+def _correlate_aggregations_on_small_segment_samples(
     score_cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
-    systems: Sequence[AggregatedSystem],
-    resampling: ResamplingSettings,
+    aggregated_systems: Sequence[AggregatedSystem],
+    resampling_settings: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
     """Correlate corpus scores, segment means and bootstrap scores of systems with each other, when only a few
     random segments are used.
     """
-    bootstrap_scores = np.array([row.bootstrap for row in systems], dtype=np.float64)  # None becomes NaN
+    bootstrap_scores = np.array(
+        [row.bootstrap for row in aggregated_systems], dtype=np.float64
+    )  # None becomes NaN
     rows = []
-    for sample_size in resampling.sample_sizes:
+    for sample_size in resampling_settings.sample_sizes:
         samples = [
-            _score_systems_on_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes
+            _compute_system_scores_on_random_segments(cube, metric, sample_size, resampling_settings)
+            for cube in score_cubes
         ]
         corpus = np.concatenate([sample.corpus for sample in samples])
         segment = np.concatenate([sample.segment for sample in samples])
@@ -169,20 +172,22 @@ class SampleScores:
     segment: Scores
 
 
-def _score_systems_on_segment_samples(
-    score_cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
+def _compute_system_scores_on_random_segments(
+    score_cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling_settings: ResamplingSettings
 ) -> SampleScores:
     """Compute the scores of all systems on the same random samples of segments.
 
     A segment that a system lacks adds nothing to the sums of that system.
     """
     statistics = score_cube.statistics[metric.spec]
-    is_present = are_outputs_scored(statistics)
+    is_present = find_outputs_with_statistics(statistics)
     has_outputs = is_present.any(axis=1)
     segment_count = statistics.shape[1]
-    rng = resampling.create_random_generator(score_cube.dataset, f"downsampled {sample_size}", segment_count)
+    rng = resampling_settings.create_random_generator(
+        score_cube.dataset, f"downsampled {sample_size}", segment_count
+    )
     counts = draw_random_segment_subsets(
-        segment_count, min(sample_size, segment_count), resampling.repeats, rng
+        segment_count, min(sample_size, segment_count), resampling_settings.repeats, rng
     )
     statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
     sums = sum_statistics_of_resamples(statistics_or_zero, counts)
@@ -256,7 +261,7 @@ def _correlate_with_human_scores_on_test_set(
     """Correlate system scores on the segments that people scored with mean human scores of the systems."""
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
-    is_present = are_outputs_scored(score_cube.statistics[metric.spec])
+    is_present = find_outputs_with_statistics(score_cube.statistics[metric.spec])
     if (is_rated | ~is_present).all():  # all scored segments are rated: the scores are known already
         rows = [row for row in systems if row.group == score_cube.dataset]
     else:

@@ -47,7 +47,7 @@ def compare_systems(
     draws = DEFAULT_DRAWS[test_name] if draws is None else draws
     if draws < 1:
         raise InputError(f"{draws} draws are not enough for a test.")
-    statistics, from_statistics = select_sufficient_statistics(score_cube, metric)
+    statistics, from_statistics = get_statistics_and_score_function(score_cube, metric)
     is_common = ~np.isnan(statistics).any(axis=(0, 2))
     segment_count = int(is_common.sum())
     if len(score_cube.systems) < 2 or segment_count == 0:
@@ -78,7 +78,7 @@ def compare_systems(
     return comparisons
 
 
-def select_sufficient_statistics(
+def get_statistics_and_score_function(
     score_cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
     """Return statistics of each output, and a function that computes the score of a system from their sums.

@@ -66,7 +66,7 @@ class SystemsWithSameSegments:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
-    def select_systems_and_segments(self, output_values: Scores) -> Scores:
+    def select_values_of_systems_in_group(self, output_values: Scores) -> Scores:
         """Return the part of an array `[systems, segments, ...]` that belongs to these systems and their
         segments.
         """
@@ -88,9 +88,9 @@ def group_systems_with_same_segments(has_output: BoolArray) -> list[SystemsWithS
     ]
 
 
-def are_outputs_scored(statistics: Scores) -> BoolArray:
+def find_outputs_with_statistics(output_statistics: Scores) -> BoolArray:
     """Return which outputs have statistics, that is, were scored."""
-    return ~np.isnan(statistics[..., 0])
+    return ~np.isnan(output_statistics[..., 0])
 
 
 def compute_corpus_segment_and_bootstrap_scores(
@@ -105,31 +105,35 @@ def compute_corpus_segment_and_bootstrap_scores(
     `is_included`, `[systems, segments]`, restricts the segments of each system. Systems without segments are
     left out.
     """
-    is_present = are_outputs_scored(score_cube.statistics[metric.spec])
+    is_present = find_outputs_with_statistics(score_cube.statistics[metric.spec])
     if is_included is not None:
         is_present &= is_included
     aggregated: dict[int, AggregatedSystem] = {}
     for systems in group_systems_with_same_segments(is_present):
-        rows = _compute_scores_of_system_group(score_cube, metric, systems, resampling)
+        rows = _compute_scores_of_systems_with_same_segments(score_cube, metric, systems, resampling)
         aggregated.update(zip(systems.rows.tolist(), rows))
     return [aggregated[system] for system in sorted(aggregated)]
 
 
-def _compute_scores_of_system_group(
+def _compute_scores_of_systems_with_same_segments(
     score_cube: ScoreCube,
     metric: StatisticsMetric,
-    system_group: SystemsWithSameSegments,
-    resampling: ResamplingSettings,
+    systems_with_same_segments: SystemsWithSameSegments,
+    resampling_settings: ResamplingSettings,
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have outputs for exactly the same segments."""
-    statistics = system_group.select_systems_and_segments(score_cube.statistics[metric.spec])
-    segment_scores = system_group.select_systems_and_segments(score_cube.metric_scores[metric.spec])
+    statistics = systems_with_same_segments.select_values_of_systems_in_group(
+        score_cube.statistics[metric.spec]
+    )
+    segment_scores = systems_with_same_segments.select_values_of_systems_in_group(
+        score_cube.metric_scores[metric.spec]
+    )
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
     segment = compute_means_from_sums_and_counts(
         convert_scores_to_sums_and_counts(segment_scores).sum(axis=1)
     )
-    resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
+    resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling_settings)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
     def compute_corpus_and_segment_scores(statistic_sums: Scores) -> Scores:
@@ -143,12 +147,12 @@ def _compute_scores_of_system_group(
 
     # one array with the statistics of both, so that their standard errors come from the same resamples
     both_statistics = np.concatenate([statistics, convert_scores_to_sums_and_counts(segment_scores)], axis=2)
-    rng = resampling.create_random_generator(score_cube.dataset, "standard error", segment_count)
+    rng = resampling_settings.create_random_generator(score_cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
-        both_statistics, compute_corpus_and_segment_scores, rng, draws=resampling.resamples
+        both_statistics, compute_corpus_and_segment_scores, rng, draws=resampling_settings.resamples
     )
     entries = []
-    for position, system in enumerate(system_group.rows):
+    for position, system in enumerate(systems_with_same_segments.rows):
         if segment_count > 1:
             standard_errors = StandardErrors(
                 corpus=_compute_standard_error(resampled_corpus[position]),
@@ -189,7 +193,7 @@ def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Sc
     """Compute the corpus score of each system on the segments for which it has outputs, else NaN."""
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
-    has_outputs = are_outputs_scored(statistics).any(axis=1)
+    has_outputs = find_outputs_with_statistics(statistics).any(axis=1)
     return np.where(has_outputs, scores, np.nan)
 
 
@@ -201,8 +205,8 @@ def compute_bootstrap_scores(
     """
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)
-    for systems in group_systems_with_same_segments(are_outputs_scored(statistics)):
-        group_statistics = systems.select_systems_and_segments(statistics)
+    for systems in group_systems_with_same_segments(find_outputs_with_statistics(statistics)):
+        group_statistics = systems.select_values_of_systems_in_group(statistics)
         resampled = _resample_corpus_scores(score_cube.dataset, metric, group_statistics, resampling)
         scores[systems.rows] = resampled.mean(axis=1)
     return scores
@@ -224,8 +228,8 @@ def estimate_score_intervals(
     """
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
-    for systems in group_systems_with_same_segments(are_outputs_scored(statistics)):
-        present_statistics = systems.select_systems_and_segments(statistics)
+    for systems in group_systems_with_same_segments(find_outputs_with_statistics(statistics)):
+        present_statistics = systems.select_values_of_systems_in_group(statistics)
         if cluster_numbers is not None:
             present_statistics = sum_statistics_within_clusters(
                 present_statistics, cluster_numbers[systems.columns]
@@ -235,7 +239,7 @@ def estimate_score_intervals(
             continue
         rng = resampling.create_random_generator(test_set, "interval", unit_count)
         if unit_count > MOST_RESAMPLED_SEGMENTS:
-            present_statistics = _sum_statistics_over_random_groups(present_statistics, rng)
+            present_statistics = _sum_statistics_over_random_segment_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(present_statistics, compute_score, rng, draws=resampling.resamples)
         scores = compute_score(present_statistics.sum(axis=1))
         widening = compute_interval_widening_factor(np.array(unit_count)) * np.sqrt(
@@ -247,7 +251,7 @@ def estimate_score_intervals(
     return low, high
 
 
-def _sum_statistics_over_random_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
+def _sum_statistics_over_random_segment_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
     """Divide segments into random groups of nearly equal size, and sum the statistics over each group."""
     segment_count = statistics.shape[1]
     starts = np.linspace(0, segment_count, RESAMPLED_GROUPS, endpoint=False).astype(np.int64)

@@ -73,27 +73,29 @@ class DetectedChange:
     after: MeanWithMargin
 
 
-def compute_running_means_with_margins(
-    run_series: RunSeries, error_rate: float = ERROR_RATE
+def compute_running_means_over_runs(
+    values_over_runs: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the mean of the first 1, 2, … runs, with margins that hold for all of these means at once."""
     return _compute_running_means_and_margins(
-        run_series.values, _increase_unusually_small_variances(run_series), error_rate
+        values_over_runs.values, _raise_small_variances_to_mean_so_far(values_over_runs), error_rate
     )
 
 
-def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> DetectedChange | None:
+def detect_change_over_runs(
+    values_over_runs: RunSeries, error_rate: float = ERROR_RATE
+) -> DetectedChange | None:
     """Find the first significant change in a series of runs; None if there is none.
 
     In a stable series, a change is reported with probability `error_rate` at most.
     """
-    if len(run_series.values) < 2:
+    if len(values_over_runs.values) < 2:
         return None
-    variances = _increase_unusually_small_variances(run_series)
-    log_evidence = _compute_log_evidence_of_change(run_series.values, variances)
-    starts = np.arange(1, len(run_series.values))
+    variances = _raise_small_variances_to_mean_so_far(values_over_runs)
+    log_evidence = _compute_log_likelihood_ratio_of_each_change(values_over_runs.values, variances)
+    starts = np.arange(1, len(values_over_runs.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
-    weight_of_future_changes = 1 - np.cumsum(_compute_prior_weight_of_change(starts))
+    weight_of_future_changes = 1 - np.cumsum(_compute_prior_probability_of_change(starts))
     evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
     total_evidence = evidence.sum(axis=0) + weight_of_future_changes
     # By Ville's inequality, a stable series ever reaches 1 / error rate with at most that probability.
@@ -103,17 +105,19 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
     look = int(alarms[0])
     start = int(starts[log_evidence[:, look].argmax()])
     alarm = look + 1
-    before = _compute_running_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
+    before = _compute_running_means_and_margins(
+        values_over_runs.values[:start], variances[:start], error_rate / 2
+    )
     # Half of the error rate for the mean before, half for the mean after, shared over all possible starts.
-    rate_of_start = error_rate / 2 * float(_compute_prior_weight_of_change(np.array(start)))
+    rate_of_start = error_rate / 2 * float(_compute_prior_probability_of_change(np.array(start)))
     after = _compute_running_means_and_margins(
-        run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
+        values_over_runs.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
     )
     return DetectedChange(alarm, start, _get_last_mean_with_margin(before), _get_last_mean_with_margin(after))
 
 
 def estimate_detection_delay(
-    run_series: RunSeries, change_size: float, error_rate: float = ERROR_RATE
+    values_over_runs: RunSeries, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
     """Estimate how many more runs it takes to detect a change of the given size. Also returns the number for
     a single test at a time fixed in advance.
@@ -122,12 +126,12 @@ def estimate_detection_delay(
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
     repeated. None beyond a thousand runs.
     """
-    variances = _increase_unusually_small_variances(run_series)
+    variances = _raise_small_variances_to_mean_so_far(values_over_runs)
     start = len(variances)
     future_variances = np.full(_MOST_RUNS, float(variances.mean()))
     all_variances = np.concatenate([variances, future_variances])
     values = np.concatenate([np.zeros(start), np.full(_MOST_RUNS, change_size)])
-    log_evidence = _compute_log_evidence_of_change(values, all_variances, start)[0, start - 1 :]
+    log_evidence = _compute_log_likelihood_ratio_of_each_change(values, all_variances, start)[0, start - 1 :]
     shown = np.flatnonzero(log_evidence >= np.log(1 / error_rate))
     variance_of_past = 1 / (1 / variances).sum()
     margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, _MOST_RUNS + 1))
@@ -137,7 +141,7 @@ def estimate_detection_delay(
     return delay, delay_of_test
 
 
-def _increase_unusually_small_variances(run_series: RunSeries) -> FloatArray:
+def _raise_small_variances_to_mean_so_far(values_over_runs: RunSeries) -> FloatArray:
     """Increase variances that are smaller than the mean of all runs so far, because they would make chance
     differences look like changes.
 
@@ -145,18 +149,18 @@ def _increase_unusually_small_variances(run_series: RunSeries) -> FloatArray:
     strong evidence of a change.
     """
     # Runs of different sizes are compared by their variance per cluster.
-    per_cluster = run_series.variances * run_series.weights
+    per_cluster = values_over_runs.variances * values_over_runs.weights
     means_so_far = np.cumsum(per_cluster) / np.arange(1, len(per_cluster) + 1)
-    return np.asarray(np.maximum(per_cluster, means_so_far) / run_series.weights)
+    return np.asarray(np.maximum(per_cluster, means_so_far) / values_over_runs.weights)
 
 
-def _compute_log_evidence_of_change(
-    run_values: FloatArray, variances: FloatArray, only_change_start: int | None = None
+def _compute_log_likelihood_ratio_of_each_change(
+    run_values: FloatArray, variances: FloatArray, single_change_position: int | None = None
 ) -> FloatArray:
     """Compute the logarithm of the evidence that the values changed after a run, for each run (row) and each
     later time of looking (column).
 
-    It is −∞ for changes after the look. `only_change_start` computes the row of one s.
+    It is −∞ for changes after the look. `single_change_position` computes the row of one s.
     """
     precisions = 1 / variances
     total_precisions = np.cumsum(precisions)
@@ -164,7 +168,7 @@ def _compute_log_evidence_of_change(
     deviations = np.sqrt(variances[1:] + 1 / total_precisions[:-1])
     z = (run_values[1:] - means[:-1]) / deviations
     looks = np.arange(1, len(run_values))
-    starts = (looks if only_change_start is None else np.array([only_change_start]))[:, None]
+    starts = (looks if single_change_position is None else np.array([single_change_position]))[:, None]
     is_after = looks >= starts
     # The mean of the earlier runs has moved by the share of the precision that lies after the change.
     c = np.where(is_after, total_precisions[starts - 1] / total_precisions[:-1] / deviations, 0.0)
@@ -173,11 +177,11 @@ def _compute_log_evidence_of_change(
     spread = TYPICAL_CHANGE**2
     log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
     return np.asarray(
-        np.where(is_after, log_ratios + np.log(_compute_prior_weight_of_change(starts)), -np.inf)
+        np.where(is_after, log_ratios + np.log(_compute_prior_probability_of_change(starts)), -np.inf)
     )
 
 
-def _compute_prior_weight_of_change(runs_before_change: LongArray) -> FloatArray:
+def _compute_prior_probability_of_change(runs_before_change: LongArray) -> FloatArray:
     """Return the weight that is given in advance to a change after a certain number of runs. All weights sum
     to 1.
 

@@ -71,7 +71,7 @@ class SeriesEstimates:
     slopes: FloatArray
     t_draws: FloatArray
 
-    def compute_intervals(self) -> tuple[FloatArray, FloatArray]:
+    def compute_confidence_intervals_of_means(self) -> tuple[FloatArray, FloatArray]:
         """Compute the 95 % bootstrap interval of each estimated mean."""
         lower_quantile, upper_quantile = _compute_quantiles_without_nan(
             self.t_draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
@@ -89,7 +89,7 @@ class SeriesEstimates:
         margin = critical_value * self.standard_errors
         return self.values - margin, self.values + margin
 
-    def compute_p_values(self) -> FloatArray:
+    def compute_p_values_of_zero_means(self) -> FloatArray:
         """Compute the two-sided p-value of the hypothesis that the true mean is 0, for each estimated mean.
 
         The draws of all series are pooled, because those of one series alone cannot show p-values that are
@@ -128,14 +128,14 @@ def estimate_mean_human_scores(
     slopes = np.empty(series_count)
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
-        unit_sums = _sum_scores_by_item_or_document(labelled_sample, series, use_metric=use_metric)
-        values[series], slopes[series], residuals = _estimate_mean_from_units(
+        unit_sums = _sum_scores_by_sampling_unit(labelled_sample, series, use_metric=use_metric)
+        values[series], slopes[series], residuals = _estimate_mean_human_score_of_labelled_units(
             units_with_labels, unit_sums.labelled, unit_sums.metric_variance
         )
         standard_errors[series] = _compute_standard_error(
             unit_sums, units_with_labels, slopes[series], residuals, target
         )
-        resampled_values, resampled_errors = _estimate_means_of_resamples(
+        resampled_values, resampled_errors = _estimate_mean_human_score_on_resamples(
             drawn_units, unit_sums.labelled, unit_sums.metric_variance
         )
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -165,8 +165,8 @@ class _UnitSums:
 _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 
 
-def _sum_scores_by_item_or_document(
-    labelled_sample: LabelledSample, series: int, *, use_metric: bool
+def _sum_scores_by_sampling_unit(
+    labelled_sample: LabelledSample, series_index: int, *, use_metric: bool
 ) -> _UnitSums:
     """Sum the human and metric scores over the items of each unit (item or document) that was drawn for
     labelling.
@@ -174,9 +174,9 @@ def _sum_scores_by_item_or_document(
     Metric scores are centred, so that their mean over all items is 0.
     """
     unit_count = int(labelled_sample.unit_of_item.max()) + 1
-    labelled = ~np.isnan(labelled_sample.human[series])
-    human = labelled_sample.human[series, labelled]
-    metric = labelled_sample.metric[series] if use_metric else np.zeros(len(labelled))
+    labelled = ~np.isnan(labelled_sample.human[series_index])
+    human = labelled_sample.human[series_index, labelled]
+    metric = labelled_sample.metric[series_index] if use_metric else np.zeros(len(labelled))
     metric = metric - metric.mean()
     metric_of_labelled = metric[labelled]
     if labelled_sample.probabilities is None:
@@ -208,19 +208,19 @@ def _sum_scores_by_item_or_document(
 
 
 @kernel
-def _estimate_mean_from_units(
-    units: LongArray, unit_sums: FloatArray, metric_variance: float
+def _estimate_mean_human_score_of_labelled_units(
+    labelled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[float, float, FloatArray]:
     """Estimate the mean human score from the given units (items or documents), some of which may be repeated.
 
     Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
     it by residual / (1 − leverage): the jackknife, in closed form.
     """
-    residuals = np.full(len(units), np.nan)
+    residuals = np.full(len(labelled_units), np.nan)
     totals = np.zeros(5)
-    for unit in units:
+    for unit in labelled_units:
         for term in range(5):
-            totals[term] += unit_sums[unit, term]
+            totals[term] += unit_score_sums[unit, term]
     size = totals[_COUNT]
     if size == 0:
         return np.nan, np.nan, residuals
@@ -231,15 +231,15 @@ def _estimate_mean_from_units(
     if metric_variance > 0:
         slope = (totals[_PRODUCT] / size - human_mean * metric_mean) / metric_variance
     metric_squares = totals[_METRIC_SQUARED] - size * metric_mean**2
-    for position, unit in enumerate(units):
-        count = unit_sums[unit, _COUNT]
-        metric_deviation = unit_sums[unit, _METRIC] - metric_mean * count
-        residual = unit_sums[unit, _HUMAN] - human_mean * count - slope * metric_deviation
+    for position, unit in enumerate(labelled_units):
+        count = unit_score_sums[unit, _COUNT]
+        metric_deviation = unit_score_sums[unit, _METRIC] - metric_mean * count
+        residual = unit_score_sums[unit, _HUMAN] - human_mean * count - slope * metric_deviation
         leverage = count / size
         if metric_variance > 0 and metric_squares > 0:
             unit_squares = (
-                unit_sums[unit, _METRIC_SQUARED]
-                - 2 * metric_mean * unit_sums[unit, _METRIC]
+                unit_score_sums[unit, _METRIC_SQUARED]
+                - 2 * metric_mean * unit_score_sums[unit, _METRIC]
                 + metric_mean**2 * count
             )
             leverage += unit_squares / metric_squares
@@ -248,16 +248,18 @@ def _estimate_mean_from_units(
 
 
 @kernel
-def _estimate_means_of_resamples(
-    drawn_units: LongArray, unit_sums: FloatArray, metric_variance: float
+def _estimate_mean_human_score_on_resamples(
+    resampled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Estimate the mean human score and its standard error from each bootstrap resample of units (items or
     documents).
     """
-    values = np.empty(len(drawn_units))
-    standard_errors = np.empty(len(drawn_units))
-    for draw in range(len(drawn_units)):
-        value, _, residuals = _estimate_mean_from_units(drawn_units[draw], unit_sums, metric_variance)
+    values = np.empty(len(resampled_units))
+    standard_errors = np.empty(len(resampled_units))
+    for draw in range(len(resampled_units)):
+        value, _, residuals = _estimate_mean_human_score_of_labelled_units(
+            resampled_units[draw], unit_score_sums, metric_variance
+        )
         values[draw] = value
         standard_errors[draw] = np.sqrt((residuals**2).sum())
     return values, standard_errors

@@ -21,7 +21,7 @@ from metassay.text.languages import parse_language
 SMALLEST_SHARE_OF_ITEMS = 0.5
 
 
-def find_agreement_curve(
+def find_human_agreement_curve_of_metric(
     agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
     """Return the curve that tells how often people agree with score differences of a metric, given names of
@@ -41,8 +41,8 @@ def find_agreement_curve(
     return candidates[0] if len(candidates) == 1 else None
 
 
-def predict_human_agreement(
-    scores: FloatArray,
+def predict_human_agreement_with_metric(
+    metric_scores: FloatArray,
     systems: Sequence[str],
     agreement_curve: AgreementCurve | None,
     *,
@@ -54,13 +54,13 @@ def predict_human_agreement(
     """Predict how often people agree with a metric about which of two systems is better, for every two
     systems.
 
-    `scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the items that
-    both systems have. `dataset` is the test set of the scores, such as `2023/en-de`.
+    `metric_scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the
+    items that both systems have. `dataset` is the test set of the scores, such as `2023/en-de`.
     """
     meanings = []
     for first in range(len(systems)):
         for second in range(first + 1, len(systems)):
-            differences = scores[first] - scores[second]
+            differences = metric_scores[first] - metric_scores[second]
             differences = differences[~np.isnan(differences)]
             if not len(differences):
                 continue

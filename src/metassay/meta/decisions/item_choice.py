@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 
 # The part of the inclusion probabilities that is the same for all items.
@@ -45,10 +45,14 @@ def choose_items_to_label(
     now, its probability of being labelled in either round is p1 + (1 − p1) p2.
     """
     unit_count = int(labelled_scores.unit_of_item.max()) + 1
-    errors = np.bincount(labelled_scores.unit_of_item, predict_metric_errors(labelled_scores), unit_count)
+    errors = np.bincount(
+        labelled_scores.unit_of_item,
+        predict_distance_of_metric_from_human_scores(labelled_scores),
+        unit_count,
+    )
     sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
     is_labelled = np.bincount(labelled_scores.unit_of_item, labelled_scores.labelled_items, unit_count) > 0
-    earlier = _get_earlier_labelling_probabilities(labelled_scores, is_labelled)
+    earlier = _get_labelling_probabilities_of_previous_rounds(labelled_scores, is_labelled)
     # A share of uniform draws bounds the weights 1 / probability, should the predicted errors be wrong.
     rates = (1 - UNIFORM_SHARE) * errors / errors.sum() + UNIFORM_SHARE * sizes / sizes.sum()
     # Also computed for labelled units: the probability of either round needs it.
@@ -63,7 +67,7 @@ def choose_items_to_label(
     )
 
 
-def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
+def predict_distance_of_metric_from_human_scores(labelled_scores: LabelledScores) -> FloatArray:
     """Predict for each item how far the metric scores are from human scores, up to a constant factor.
 
     Metrics err most on bad outputs. Without enough labels the prediction is the distance of an output from
@@ -78,11 +82,13 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     labelled = labelled_scores.labelled_items
     if labelled.sum() < _SMALLEST_PILOT:
         return _replace_small_errors_by_positive_value(distance)
-    name = choose_metric_by_labels_saved(labelled_scores).metric
+    name = choose_metric_saving_most_labelling_effort(labelled_scores).metric
     features = [np.ones(len(labelled_scores.items)), distance]
     if name is not None:
         features.append(_measure_distance_to_best_output(_standardize_scores(labelled_scores.metrics[name])))
-    errors = _measure_metric_errors(labelled_scores, None if name is None else labelled_scores.metrics[name])
+    errors = _measure_metric_errors_on_labelled_items(
+        labelled_scores, None if name is None else labelled_scores.metrics[name]
+    )
     design = np.stack(features, axis=1)
     coefficients = np.linalg.lstsq(design[labelled], errors[labelled], rcond=None)[0]
     return _replace_small_errors_by_positive_value(design @ coefficients)
@@ -111,7 +117,9 @@ def _replace_small_errors_by_positive_value(predicted_errors: FloatArray) -> Flo
     return np.asarray(np.maximum(predicted_errors, _SMALLEST_ERROR * mean))
 
 
-def _measure_metric_errors(labelled_scores: LabelledScores, metric_scores: FloatArray | None) -> FloatArray:
+def _measure_metric_errors_on_labelled_items(
+    labelled_scores: LabelledScores, metric_scores: FloatArray | None
+) -> FloatArray:
     """Compute for each labelled item how far metric scores are from human labels after a linear fit for each
     system. Other items get NaN.
     """
@@ -130,7 +138,7 @@ def _measure_metric_errors(labelled_scores: LabelledScores, metric_scores: Float
     return np.asarray(np.sqrt(means))
 
 
-def _get_earlier_labelling_probabilities(
+def _get_labelling_probabilities_of_previous_rounds(
     labelled_scores: LabelledScores, is_labelled_unit: BoolArray
 ) -> FloatArray:
     """Return the probability with which each item or document was chosen for labelling before. If it is not

@@ -40,7 +40,7 @@ class MetricChoice:
     """Whether the chosen metric also saves labels for differences of systems."""
 
 
-def choose_metric_by_labels_saved(labelled_scores: LabelledScores) -> MetricChoice:
+def choose_metric_saving_most_labelling_effort(labelled_scores: LabelledScores) -> MetricChoice:
     """Choose the metric that makes the largest share of human labels unnecessary when the mean of a system is
     estimated.
 
@@ -48,7 +48,7 @@ def choose_metric_by_labels_saved(labelled_scores: LabelledScores) -> MetricChoi
     that copies the labels is never used: its residuals are 0 where there are labels, and would promise an
     exact estimate whatever its scores are elsewhere.
     """
-    candidates = [_measure_share_of_labels_saved(labelled_scores, name) for name in labelled_scores.metrics]
+    candidates = [_measure_labelling_effort_saved(labelled_scores, name) for name in labelled_scores.metrics]
     candidates.sort(key=lambda candidate: (-np.nan_to_num(candidate.for_mean.value), candidate.metric))
     for candidate in candidates:
         if candidate.for_mean.value > 0 and not candidate.copies_labels:
@@ -56,7 +56,7 @@ def choose_metric_by_labels_saved(labelled_scores: LabelledScores) -> MetricChoi
     return MetricChoice(candidates, None, use_for_differences=False)
 
 
-def _measure_share_of_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
+def _measure_labelling_effort_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
     """Estimate the share of human labels that a metric makes unnecessary, from the items that have labels."""
     labelled = labelled_scores.labelled_items
     human = labelled_scores.human[:, labelled]

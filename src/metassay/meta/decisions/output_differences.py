@@ -15,7 +15,7 @@ from metassay.meta.decisions.system_differences import (
     AGREEMENT_SHARES,
     TAILS,
     HumanAgreement,
-    build_agreement_curve_points,
+    build_human_agreement_points,
 )
 from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray, divide_or_zero
@@ -29,7 +29,7 @@ RESAMPLES = 200
 _SMALLEST_WEIGHT = 1e-9
 
 
-def estimate_human_agreement_on_output_pairs(
+def estimate_human_agreement_with_metric_on_output_pairs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> HumanAgreement | None:
     """Estimate how often people agree that one output is better than another, depending on the difference
@@ -59,50 +59,64 @@ def estimate_human_agreement_on_output_pairs(
     )
     drawn = draw_bootstrap_counts(scores.cluster_count, scores.cluster_count, resamples, rng)
     weights = np.concatenate([np.ones((1, scores.cluster_count)), drawn])
-    curves = _fit_agreement_curves(weights @ right[is_filled].T, weights @ counts[is_filled].T)
+    curves = _fit_share_of_correct_pairs_by_difference(
+        weights @ right[is_filled].T, weights @ counts[is_filled].T
+    )
     all_sizes = np.abs(metric_differences)
     return HumanAgreement(
         pairs=len(sizes),
         accuracy=float(pair_credits.mean()),
         smallest_difference=0.0,
         largest_difference=float(sizes.max()),
-        points=_list_points_of_agreement_curve(curves, bin_sizes, float(sizes.max())),
+        points=_build_points_of_isotonic_agreement_curve(curves, bin_sizes, float(sizes.max())),
         thresholds=[
-            _find_difference_with_agreement(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
+            _find_output_difference_for_agreement(curves, bin_sizes, share, all_sizes)
+            for share in AGREEMENT_SHARES
         ],
     )
 
 
-def _fit_agreement_curves(right_pairs: FloatArray, all_pairs: FloatArray) -> FloatArray:
+def _fit_share_of_correct_pairs_by_difference(
+    correct_pair_counts: FloatArray, pair_counts: FloatArray
+) -> FloatArray:
     """Fit how often people agree with a metric as a function of the score difference that never decreases,
     for each bootstrap draw.
 
-    `right_pairs` and `all_pairs` are numbers of pairs, `[draws, bins]`; so is the result.
+    `correct_pair_counts` and `pair_counts` are numbers of pairs, `[draws, bins]`; so is the result.
     """
-    shares = np.divide(right_pairs, all_pairs, out=np.full(right_pairs.shape, 0.5), where=all_pairs > 0)
-    weights = np.maximum(all_pairs, _SMALLEST_WEIGHT)
+    shares = np.divide(
+        correct_pair_counts, pair_counts, out=np.full(correct_pair_counts.shape, 0.5), where=pair_counts > 0
+    )
+    weights = np.maximum(pair_counts, _SMALLEST_WEIGHT)
     return fit_non_decreasing_rows(shares, weights)[0]
 
 
-def _list_points_of_agreement_curve(
-    curves: FloatArray, bin_differences: FloatArray, largest_difference: float
+def _build_points_of_isotonic_agreement_curve(
+    agreement_curves: FloatArray, bin_differences: FloatArray, largest_difference: float
 ) -> list[AgreementPoint]:
     """Return the points of the agreement curve with 95 % intervals, at the mean score difference of each bin
     and at the largest difference.
     """
     differences = np.append(bin_differences, largest_difference)
-    return build_agreement_curve_points(differences, np.column_stack([curves, curves[:, -1]]))
+    return build_human_agreement_points(
+        differences, np.column_stack([agreement_curves, agreement_curves[:, -1]])
+    )
 
 
-def _find_difference_with_agreement(
-    curves: FloatArray, bin_differences: FloatArray, required_agreement: float, all_differences: FloatArray
+def _find_output_difference_for_agreement(
+    agreement_curves: FloatArray,
+    bin_differences: FloatArray,
+    required_agreement: float,
+    all_differences: FloatArray,
 ) -> AgreementThreshold:
     """Find the smallest difference between the metric scores of two outputs at which people agree at the
     given rate. None if there is none.
 
     `coverage` is the share of pairs that differ by at least as much.
     """
-    differences = _interpolate_difference_at_agreement(curves, bin_differences, required_agreement)
+    differences = _interpolate_score_difference_for_agreement(
+        agreement_curves, bin_differences, required_agreement
+    )
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], TAILS, method="nearest")
     return AgreementThreshold(
@@ -114,18 +128,18 @@ def _find_difference_with_agreement(
     )
 
 
-def _interpolate_difference_at_agreement(
-    curves: FloatArray, bin_differences: FloatArray, required_agreement: float
+def _interpolate_score_difference_for_agreement(
+    agreement_curves: FloatArray, bin_differences: FloatArray, required_agreement: float
 ) -> FloatArray:
     """Interpolate the score difference at which each curve reaches the given agreement with people. It is
     infinite if the curve never does.
     """
-    is_reached = curves >= required_agreement
+    is_reached = agreement_curves >= required_agreement
     bins = is_reached.argmax(axis=1)
     bins_before = np.maximum(bins - 1, 0)
-    rows = np.arange(len(curves))
-    rise = curves[rows, bins] - curves[rows, bins_before]
-    missing = required_agreement - curves[rows, bins_before]
+    rows = np.arange(len(agreement_curves))
+    rise = agreement_curves[rows, bins] - agreement_curves[rows, bins_before]
+    missing = required_agreement - agreement_curves[rows, bins_before]
     fractions = divide_or_zero(missing, rise)
     steps = bin_differences[bins] - bin_differences[bins_before]
     differences = bin_differences[bins_before] + fractions * steps

@@ -14,8 +14,8 @@ from scipy.special import stdtrit
 
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
-from metassay.meta.decisions.system_estimates import estimate_means_from_labels
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.system_estimates import estimate_human_means_from_labelled_items
 from metassay.stats.labels_saved import compute_system_differences
 
 LEVEL = 0.95
@@ -33,13 +33,13 @@ def count_items_needed_for_interval_width(
     labelled_scores: LabelledScores, interval_width: float, seed: int
 ) -> NeededItems:
     """Compute how many items people must label, so that no 95 % interval is wider than the given width."""
-    choice = choose_metric_by_labels_saved(labelled_scores)
+    choice = choose_metric_saving_most_labelling_effort(labelled_scores)
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
-    estimates = estimate_means_from_labels(
-        labelled_scores, human, metric, _choose_population_of_estimated_mean(labelled_scores), seed
+    estimates = estimate_human_means_from_labelled_items(
+        labelled_scores, human, metric, _choose_item_population_to_estimate(labelled_scores), seed
     )
-    lows, highs = estimates.compute_intervals()
+    lows, highs = estimates.compute_confidence_intervals_of_means()
     hardest = int(np.argmax(highs - lows))
     # The variance that an interval of this width has, relative to that of the standard error.
     pilot_width = float(highs[hardest] - lows[hardest])
@@ -58,13 +58,13 @@ def count_items_needed_for_difference(
     The test is two-sided at 5 %, for two systems chosen in advance. The number is for the pair whose
     difference varies most, so that it is enough for every other pair.
     """
-    choice = choose_metric_by_labels_saved(labelled_scores)
+    choice = choose_metric_saving_most_labelling_effort(labelled_scores)
     human = compute_system_differences(labelled_scores.human)
     metric = None
     if choice.metric is not None and choice.use_for_differences:
         metric = compute_system_differences(labelled_scores.metrics[choice.metric])
-    estimates = estimate_means_from_labels(
-        labelled_scores, human, metric, _choose_population_of_estimated_mean(labelled_scores), seed
+    estimates = estimate_human_means_from_labelled_items(
+        labelled_scores, human, metric, _choose_item_population_to_estimate(labelled_scores), seed
     )
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))
@@ -80,7 +80,7 @@ def count_items_needed_for_difference(
     return NeededItems(count, names)
 
 
-def _choose_population_of_estimated_mean(labelled_scores: LabelledScores) -> str:
+def _choose_item_population_to_estimate(labelled_scores: LabelledScores) -> str:
     """Return which mean is estimated: over the given items, or, if all of them are labelled, over the
     population that they come from.
     """

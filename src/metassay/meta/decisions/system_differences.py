@@ -85,8 +85,8 @@ def compute_human_preferences_on_resamples(
     )
 
 
-def estimate_human_agreement_on_system_pairs(
-    scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
+def estimate_human_agreement_with_metric_on_system_pairs(
+    scores: ScoreArrays, metric_index: int, human_preferences_on_resamples: ResampledSystemPairs
 ) -> HumanAgreement | None:
     """Estimate how often people agree that one system is better than another, depending on the difference
     between their metric scores.
@@ -97,23 +97,27 @@ def estimate_human_agreement_on_system_pairs(
     metric_scores = scores.metrics[metric_index]
     sums = scores.sum_over_clusters(metric_scores[first] - metric_scores[second])
     sizes = scores.sum_over_clusters(np.ones((1, scores.human.shape[1])))[0]
-    weights = resampled_pairs.item_weights
+    weights = human_preferences_on_resamples.item_weights
     mean_differences = (weights @ sums.T) / (weights @ sizes)[:, None]
     differences = np.abs(mean_differences)
     agreement = np.where(
-        mean_differences > 0, resampled_pairs.first_is_better, 1 - resampled_pairs.first_is_better
+        mean_differences > 0,
+        human_preferences_on_resamples.first_is_better,
+        1 - human_preferences_on_resamples.first_is_better,
     )
     largest = float(differences[0].max())
     if largest == 0:
         return None
-    slopes = fit_logistic_slopes(differences, agreement, resampled_pairs.pair_weights)
+    slopes = fit_logistic_slopes(differences, agreement, human_preferences_on_resamples.pair_weights)
     return HumanAgreement(
         pairs=len(first),
         accuracy=_measure_pairwise_accuracy(mean_differences[0], agreement[0]),
         smallest_difference=min(_estimate_noise_of_system_differences(sums, sizes), largest),
         largest_difference=largest,
-        points=_list_points_of_agreement_curve(slopes, largest),
-        thresholds=[_find_difference_with_agreement(slopes, share, largest) for share in AGREEMENT_SHARES],
+        points=_build_points_of_logistic_agreement_curve(slopes, largest),
+        thresholds=[
+            _find_system_difference_for_agreement(slopes, share, largest) for share in AGREEMENT_SHARES
+        ],
     )
 
 
@@ -171,11 +175,11 @@ def _fit_logistic_slopes_to_scaled_differences(
     return slopes
 
 
-def _measure_pairwise_accuracy(mean_differences: FloatArray, agreement: FloatArray) -> float:
+def _measure_pairwise_accuracy(metric_differences: FloatArray, human_agreement: FloatArray) -> float:
     """Compute the share of system pairs that a metric orders as people do, where a tie of the metric counts
     half.
     """
-    is_right = np.where(mean_differences == 0, 0.5, agreement > 0.5)
+    is_right = np.where(metric_differences == 0, 0.5, human_agreement > 0.5)
     return float(is_right.mean())
 
 
@@ -189,36 +193,42 @@ def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_size
     return float(1.96 * np.median(standard_errors))
 
 
-def _list_points_of_agreement_curve(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
+def _build_points_of_logistic_agreement_curve(
+    logistic_slopes: FloatArray, largest_difference: float
+) -> list[AgreementPoint]:
     """Evaluate logistic agreement curves at equally spaced metric differences, and return points with 95 %
     intervals.
     """
     differences = np.linspace(0.0, largest_difference, POINTS)
-    return build_agreement_curve_points(differences, expit(slopes[:, None] * differences))
+    return build_human_agreement_points(differences, expit(logistic_slopes[:, None] * differences))
 
 
-def build_agreement_curve_points(differences: FloatArray, probabilities: FloatArray) -> list[AgreementPoint]:
+def build_human_agreement_points(
+    score_differences: FloatArray, agreement_probabilities: FloatArray
+) -> list[AgreementPoint]:
     """Build the points of a curve that shows how often people agree with a metric, with 95 % intervals from
     resampled curves.
     """
-    low, high = np.quantile(probabilities[1:], TAILS, axis=0)
-    columns = np.stack([differences, probabilities[0], low, high], axis=1)
+    low, high = np.quantile(agreement_probabilities[1:], TAILS, axis=0)
+    columns = np.stack([score_differences, agreement_probabilities[0], low, high], axis=1)
     names = ("difference", "probability", "low", "high")
     return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
 
 
-def _find_difference_with_agreement(
-    slopes: FloatArray, agreement: float, largest_difference: float
+def _find_system_difference_for_agreement(
+    logistic_slopes: FloatArray, required_agreement: float, largest_difference: float
 ) -> AgreementThreshold:
     """Find the metric difference between two systems at which people agree with the given probability. None
     if it lies beyond the largest difference.
     """
     with np.errstate(divide="ignore"):
-        differences = np.where(slopes > 0, logit(agreement) / np.maximum(slopes, 0), np.inf)
+        differences = np.where(
+            logistic_slopes > 0, logit(required_agreement) / np.maximum(logistic_slopes, 0), np.inf
+        )
     low, high = np.quantile(differences[1:], TAILS, method="nearest")
     is_reached = differences[0] <= largest_difference
     return AgreementThreshold(
-        agreement=agreement,
+        agreement=required_agreement,
         difference=float(differences[0]) if is_reached else None,
         low=float(low) if is_reached else None,
         high=float(high) if is_reached and high <= largest_difference else None,

@@ -45,12 +45,12 @@ def estimate_system_scores(
     systems − those below it.
     """
     metric = None if metric_choice.metric is None else labelled_scores.metrics[metric_choice.metric]
-    labels_only = estimate_means_from_labels(
+    labels_only = estimate_human_means_from_labelled_items(
         labelled_scores, labelled_scores.human, None, target, seed, resamples
     )
     with_metric = labels_only
     if metric is not None:
-        with_metric = estimate_means_from_labels(
+        with_metric = estimate_human_means_from_labelled_items(
             labelled_scores, labelled_scores.human, metric, target, seed, resamples
         )
     order = sorted(range(len(labelled_scores.systems)), key=lambda system: -with_metric.values[system])
@@ -58,7 +58,9 @@ def estimate_system_scores(
     differences = _estimate_system_differences(
         labelled_scores, metric_of_differences, order, target, seed, resamples
     )
-    shares_saved = [_estimate_share_of_labels_saved(labelled_scores, metric, system) for system in order]
+    shares_saved = [
+        _estimate_labelling_effort_saved_for_system(labelled_scores, metric, system) for system in order
+    ]
     ranks = _find_best_and_worst_possible_ranks(
         [labelled_scores.systems[system] for system in order], differences
     )
@@ -81,11 +83,11 @@ def estimate_system_scores(
     return EstimatedSystems(systems, differences)
 
 
-def estimate_means_from_labels(
+def estimate_human_means_from_labelled_items(
     labelled_scores: LabelledScores,
     human_scores: FloatArray,
     metric_scores: FloatArray | None,
-    target: str,
+    target_population: str,
     seed: int,
     resamples: int = 1000,
 ) -> SeriesEstimates:
@@ -100,7 +102,11 @@ def estimate_means_from_labels(
     )
     generator = np.random.default_rng(seed)
     return estimate_mean_human_scores(
-        sample, use_metric=metric_scores is not None, target=target, generator=generator, resamples=resamples
+        sample,
+        use_metric=metric_scores is not None,
+        target=target_population,
+        generator=generator,
+        resamples=resamples,
     )
 
 
@@ -119,11 +125,11 @@ def _estimate_system_differences(
     metric_differences = (
         None if metric_scores is None else compute_system_differences(metric_scores[best_first])
     )
-    estimates = estimate_means_from_labels(
+    estimates = estimate_human_means_from_labelled_items(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
     lows, highs = estimates.compute_simultaneous_intervals()
-    p_values = adjust_p_values_by_holm(estimates.compute_p_values())
+    p_values = adjust_p_values_by_holm(estimates.compute_p_values_of_zero_means())
     names = [labelled_scores.systems[system] for system in best_first]
     differences = []
     for position, (better, worse) in enumerate(combinations(names, 2)):
@@ -141,25 +147,25 @@ def _estimate_system_differences(
 
 def _list_means_with_intervals(system_estimates: SeriesEstimates) -> list[Interval]:
     """Return the estimated mean human score of each system with its 95 % interval."""
-    lows, highs = system_estimates.compute_intervals()
+    lows, highs = system_estimates.compute_confidence_intervals_of_means()
     return [
         Interval(none_if_nan(value), none_if_nan(low), none_if_nan(high))
         for value, low, high in zip(system_estimates.values, lows, highs)
     ]
 
 
-def _estimate_share_of_labels_saved(
-    labelled_scores: LabelledScores, metric_scores: FloatArray | None, system: int
+def _estimate_labelling_effort_saved_for_system(
+    labelled_scores: LabelledScores, metric_scores: FloatArray | None, system_index: int
 ) -> float | None:
     """Estimate the share of human labels that a metric makes unnecessary for the mean of one system. It is 0
     without a metric.
     """
     if metric_scores is None:
         return 0.0
-    labelled = ~np.isnan(labelled_scores.human[system])
+    labelled = ~np.isnan(labelled_scores.human[system_index])
     share = estimate_labelling_effort_saved(
-        labelled_scores.human[[system]][:, labelled],
-        metric_scores[[system]][:, labelled],
+        labelled_scores.human[[system_index]][:, labelled],
+        metric_scores[[system_index]][:, labelled],
         labelled_scores.unit_of_item[labelled],
     )
     return none_if_nan(share.value)

@@ -82,8 +82,8 @@ def combine_verdicts_of_both_orders(
     """
     question_count = int(questions.max(initial=-1)) + 1
     in_order = ~is_swapped
-    first = _arrange_verdicts_by_question(verdicts[in_order], questions[in_order], question_count)
-    second = _arrange_verdicts_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
+    first = _order_verdicts_by_question_number(verdicts[in_order], questions[in_order], question_count)
+    second = _order_verdicts_by_question_number(verdicts[is_swapped], questions[is_swapped], question_count)
     has_first = np.bincount(questions[in_order], minlength=question_count) > 0
     has_second = np.bincount(questions[is_swapped], minlength=question_count) > 0
     has_both = has_first & has_second
@@ -97,17 +97,17 @@ def combine_verdicts_of_both_orders(
     return CombinedVerdicts(np.where(has_both, both_verdicts, single_verdicts), is_consistent)
 
 
-def _arrange_verdicts_by_question(
-    verdicts: FloatArray, questions: IntArray, question_count: int
+def _order_verdicts_by_question_number(
+    verdicts: FloatArray, question_numbers: IntArray, question_count: int
 ) -> FloatArray:
     """Return the verdict on each question in the order of question numbers; NaN where there is none."""
     arranged = np.full(question_count, np.nan)
-    arranged[questions] = verdicts
+    arranged[question_numbers] = verdicts
     return arranged
 
 
-def find_verdicts_for_first_output(
-    verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray
+def find_preferences_for_output_shown_first(
+    verdicts: FloatArray, is_order_swapped: BoolArray, question_numbers: IntArray
 ) -> FloatArray:
     """Return for each verdict 1 if it prefers the output that was shown first, 0 for the second and ½ for a
     tie.
@@ -115,9 +115,11 @@ def find_verdicts_for_first_output(
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
     """
-    is_consistent = combine_verdicts_of_both_orders(verdicts, questions, is_swapped).is_consistent
-    prefers_first = np.where(is_swapped, 1 - verdicts, verdicts)
-    return np.where(np.isnan(is_consistent[questions]), np.nan, prefers_first)
+    is_consistent = combine_verdicts_of_both_orders(
+        verdicts, question_numbers, is_order_swapped
+    ).is_consistent
+    prefers_first = np.where(is_order_swapped, 1 - verdicts, verdicts)
+    return np.where(np.isnan(is_consistent[question_numbers]), np.nan, prefers_first)
 
 
 def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) -> FloatArray:

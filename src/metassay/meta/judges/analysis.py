@@ -19,14 +19,14 @@ from metassay.meta.judges.judge_measures import (
     estimate_accuracy_change,
     evaluate_label_judge,
     evaluate_pairwise_judge,
-    evaluate_score_judge,
-    evaluate_score_judge_across_items,
+    evaluate_scoring_judge,
+    evaluate_scoring_judge_across_items,
 )
 from metassay.meta.judges.label_correction import ShareCorrection
 from metassay.meta.judges.self_preference import (
     FamilyPreference,
-    estimate_preference_against_other_judges,
-    estimate_preference_at_equal_quality,
+    estimate_judge_bias_for_model_family,
+    estimate_judge_bias_relative_to_other_judges,
 )
 from metassay.meta.judges.verdict_arrays import VerdictArrays
 from metassay.results import judge as results
@@ -51,7 +51,7 @@ class JudgeAnalysis:
     drift: list[results.AccuracyDrift]
 
 
-def analyze_judges(
+def measure_judge_accuracy_and_biases(
     verdict_table: VerdictTable,
     *,
     contexts: Sequence[str] | None = None,
@@ -84,9 +84,9 @@ def analyze_judges(
             column: _estimate_judge_accuracy_in_contexts(arrays, column, measures, bootstrap)
             for column in columns
         },
-        alt_test=_test_judges_as_annotators(arrays, epsilon),
+        alt_test=_test_whether_judges_can_replace_annotators(arrays, epsilon),
         self_preference=_estimate_self_preference(arrays, seed),
-        drift=_estimate_accuracy_drift(arrays, bootstrap, ties),
+        drift=_estimate_judge_accuracy_change_over_time(arrays, bootstrap, ties),
     )
 
 
@@ -104,13 +104,13 @@ def _measure_accuracy_and_biases_of_judge(
     if verdict_arrays.table.kind == LABEL:
         return evaluate_label_judge(verdicts, bootstrap)
     if verdict_arrays.has_one_output_per_item:
-        return evaluate_score_judge_across_items(
-            verdict_arrays.average_verdicts_by_item(judge),
+        return evaluate_scoring_judge_across_items(
+            verdict_arrays.average_judge_verdicts_by_item(judge),
             verdict_arrays.human_score_by_item,
             verdicts,
             bootstrap,
         )
-    return evaluate_score_judge(
+    return evaluate_scoring_judge(
         verdict_arrays.average_verdicts_by_output(judge),
         verdict_arrays.human_score_matrix,
         verdicts,
@@ -144,15 +144,17 @@ def _build_judge_result(
         position_bias=none_if_nan(measures.position_bias.value),
         length_bias=none_if_nan(measures.length_bias.value),
         repeats_same=none_if_nan(measures.repeats_same.value),
-        missing=measures.missing_count,
-        corrected=_build_result_of_corrected_share(measures.corrected),
+        missing=measures.unreadable_verdict_count,
+        corrected=_build_corrected_share_of_good_outputs(measures.corrected),
         cost=float(verdict_rows["cost"].sum()) if has_costs else price,
         verdicts=verdict_rows.height,
         intervals=intervals,
     )
 
 
-def _build_result_of_corrected_share(correction: ShareCorrection | None) -> results.CorrectedShare | None:
+def _build_corrected_share_of_good_outputs(
+    correction: ShareCorrection | None,
+) -> results.CorrectedShare | None:
     """Return the corrected share of good outputs in the form in which it is written to JSON; None if it is
     undefined.
     """
@@ -178,7 +180,9 @@ def _estimate_judge_accuracy_in_contexts(
     """Estimate the accuracy of every judge in every context (such as a domain) that a column names."""
     rows = []
     for judge, judge_measures in measures_by_judge.items():
-        labels = verdict_arrays.get_context_labels(column, verdict_arrays.get_verdicts_of_judge(judge))
+        labels = verdict_arrays.get_context_of_each_verdict(
+            column, verdict_arrays.get_verdicts_of_judge(judge)
+        )
         estimates = estimate_accuracy_by_context(judge_measures.judge_credits, labels, bootstrap)
         for context, accuracy in estimates.items():
             row = results.ContextAccuracy(
@@ -193,7 +197,7 @@ def _estimate_judge_accuracy_in_contexts(
     return rows
 
 
-def _test_judges_as_annotators(
+def _test_whether_judges_can_replace_annotators(
     verdict_arrays: VerdictArrays, epsilon: float
 ) -> list[results.AlternativeTestEntry]:
     """Test for every judge whether it can replace human annotators (alternative annotator test). Empty if
@@ -228,13 +232,13 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
 
     Only the judge's own family is tested, with Holm's correction over judges.
     """
-    families = sorted(set(verdict_arrays.family_by_system.values()))
+    families = sorted(set(verdict_arrays.model_family_of_system.values()))
     has_human_verdicts = bool((~np.isnan(verdict_arrays.human_score_matrix)).any())
     if len(families) < 2 or not (has_human_verdicts or len(verdict_arrays.judges) > 1):
         return []
     scores = np.stack([verdict_arrays.average_verdicts_by_output(judge) for judge in verdict_arrays.judges])
     family_of_system = np.array(
-        [verdict_arrays.family_by_system.get(system, "") for system in verdict_arrays.systems]
+        [verdict_arrays.model_family_of_system.get(system, "") for system in verdict_arrays.systems]
     )
     item_count = len(verdict_arrays.items)
     counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, np.random.default_rng(seed))
@@ -244,15 +248,15 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
         for family in families:
             in_family = family_of_system == family
             if has_human_verdicts:
-                preference = estimate_preference_at_equal_quality(
+                preference = estimate_judge_bias_for_model_family(
                     scores[position], verdict_arrays.human_score_matrix, in_family
                 )
             else:
-                preference = estimate_preference_against_other_judges(
+                preference = estimate_judge_bias_relative_to_other_judges(
                     scores, position, in_family, resample_counts
                 )
             preferences.append((judge, family, preference))
-    is_own = [verdict_arrays.family_by_judge.get(judge) == family for judge, family, _ in preferences]
+    is_own = [verdict_arrays.model_family_of_judge.get(judge) == family for judge, family, _ in preferences]
     tested_p_values = [preference.p for (_, _, preference), own in zip(preferences, is_own) if own]
     adjusted = iter(adjust_p_values_by_holm(tested_p_values).tolist())
     return [
@@ -270,7 +274,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
     ]
 
 
-def _estimate_accuracy_drift(
+def _estimate_judge_accuracy_change_over_time(
     verdict_arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
 ) -> list[results.AccuracyDrift]:
     """Compare the accuracy of each judge at its last date with its accuracy at its first date.

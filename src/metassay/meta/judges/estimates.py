@@ -31,7 +31,7 @@ class ItemEstimate:
     high: float
     pairs: int
 
-    def add_constant(self, amount: float) -> ItemEstimate:
+    def shift_estimate_and_interval(self, amount: float) -> ItemEstimate:
         """Return a copy in which a constant is added to the value and to both ends of its interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
@@ -47,7 +47,7 @@ class ItemMeans:
     means: FloatArray
     items: IntArray
 
-    def resample_mean_over_items(self, bootstrap: ClusterBootstrap) -> FloatArray:
+    def compute_mean_of_items_on_resamples(self, bootstrap: ClusterBootstrap) -> FloatArray:
         """Return the mean over items for each bootstrap resample of the items."""
         return bootstrap.resample_ratios(self.means[None], np.ones((1, len(self.means))), self.items)
 
@@ -80,7 +80,7 @@ def estimate_mean_over_items(
         # a mean of several verdicts can be more precise than one observation per item
         np.array([_NO_LIMIT]),
     )
-    low, high = proportion_interval(proportions, item_means.resample_mean_over_items(bootstrap))
+    low, high = proportion_interval(proportions, item_means.compute_mean_of_items_on_resamples(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)
 
 
@@ -103,7 +103,8 @@ def estimate_difference_of_means(
     if smaller_count < 2:
         return ItemEstimate(difference, np.nan, np.nan, pairs)
     low, high = percentile_interval(
-        first.resample_mean_over_items(bootstrap) - second.resample_mean_over_items(bootstrap)
+        first.compute_mean_of_items_on_resamples(bootstrap)
+        - second.compute_mean_of_items_on_resamples(bootstrap)
     )
     widening = float(compute_interval_widening_factor(np.array([smaller_count]))[0])
     return ItemEstimate(

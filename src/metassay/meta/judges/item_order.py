@@ -53,7 +53,7 @@ def estimate_share_of_pairs_ordered_like_humans(
     The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are
     pairs at all.
     """
-    credit_sums, pair_counts = _sum_credits_over_pairs_of_outputs(judge_scores, human_scores)
+    credit_sums, pair_counts = _count_pairs_ordered_like_humans_by_output(judge_scores, human_scores)
     pairs = pair_counts.sum() / 2
     if pairs == 0:
         return ItemEstimate(np.nan, np.nan, np.nan, 0)
@@ -73,7 +73,7 @@ def estimate_share_of_pairs_ordered_like_humans(
     return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
 
 
-def _sum_credits_over_pairs_of_outputs(
+def _count_pairs_ordered_like_humans_by_output(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return for each output how many of its pairs the judge orders as humans do, where equal scores count

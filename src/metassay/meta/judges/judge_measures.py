@@ -15,7 +15,7 @@ from metassay.meta.judges.agreement import (
     compare_verdicts_with_gold_labels,
     compute_accuracy_expected_by_chance,
     compute_repeat_agreement,
-    find_verdicts_for_first_output,
+    find_preferences_for_output_shown_first,
 )
 from metassay.meta.judges.estimates import (
     UNDEFINED,
@@ -24,7 +24,7 @@ from metassay.meta.judges.estimates import (
     estimate_mean_over_items,
 )
 from metassay.meta.judges.item_order import ItemOrderCredits
-from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good_outputs
+from metassay.meta.judges.label_correction import ShareCorrection, estimate_corrected_share_of_good_outputs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 
@@ -48,12 +48,12 @@ class JudgeVerdicts:
     """1 where the first output is longer, 0 where the second is."""
 
     @property
-    def missing_count(self) -> int:
+    def unreadable_verdict_count(self) -> int:
         """Number of answers of the judge from which no verdict could be read."""
         return int(np.isnan(self.values).sum())
 
     @cached_property
-    def first_positions(self) -> NDArray[np.int64]:
+    def first_verdict_positions(self) -> NDArray[np.int64]:
         """Position of the first verdict on each question about a pair of outputs."""
         return np.unique(self.pair_questions, return_index=True)[1]
 
@@ -102,7 +102,7 @@ class JudgeMeasures:
     length_bias: ItemEstimate = UNDEFINED
     repeats_same: ItemEstimate = UNDEFINED
     corrected: ShareCorrection | None = None
-    missing_count: int = 0
+    unreadable_verdict_count: int = 0
 
 
 def evaluate_pairwise_judge(
@@ -114,23 +114,27 @@ def evaluate_pairwise_judge(
     combined = combine_verdicts_of_both_orders(
         verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties
     )
-    first = verdicts.first_positions
+    first = verdicts.first_verdict_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
     judge_credits = JudgeCredits(
         compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
     )
-    prefers_first = find_verdicts_for_first_output(verdicts.values, verdicts.swapped, verdicts.pair_questions)
+    prefers_first = find_preferences_for_output_shown_first(
+        verdicts.values, verdicts.swapped, verdicts.pair_questions
+    )
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_mean_over_items(prefers_first, verdicts.items, bootstrap).add_constant(-0.5),
+        position_bias=estimate_mean_over_items(
+            prefers_first, verdicts.items, bootstrap
+        ).shift_estimate_and_interval(-0.5),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
-        corrected=correct_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
-        missing_count=verdicts.missing_count,
+        corrected=estimate_corrected_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
+        unreadable_verdict_count=verdicts.unreadable_verdict_count,
     )
 
 
@@ -163,7 +167,9 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
     are_good_or_bad &= bool(np.isin(verdicts.gold[~np.isnan(verdicts.gold)], (0.0, 1.0)).all())
     corrected = None
     if are_good_or_bad:
-        corrected = correct_share_of_good_outputs(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
+        corrected = estimate_corrected_share_of_good_outputs(
+            verdicts.values, verdicts.gold, verdicts.items, bootstrap
+        )
     judge_credits = JudgeCredits(
         compare_verdicts_with_gold_labels(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
@@ -175,11 +181,11 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
         base_rate=compute_accuracy_expected_by_chance(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=corrected,
-        missing_count=verdicts.missing_count,
+        unreadable_verdict_count=verdicts.unreadable_verdict_count,
     )
 
 
-def evaluate_score_judge(
+def evaluate_scoring_judge(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
     """Measure accuracy and consistency of a judge that gives scores, by comparing the outputs of different
@@ -195,11 +201,11 @@ def evaluate_score_judge(
         accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
         base_rate=0.5 if len(pair_credits) else np.nan,
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
-        missing_count=verdicts.missing_count,
+        unreadable_verdict_count=verdicts.unreadable_verdict_count,
     )
 
 
-def evaluate_score_judge_across_items(
+def evaluate_scoring_judge_across_items(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
     """Measure accuracy and consistency of a judge that gives scores, by comparing outputs of different items,
@@ -215,7 +221,7 @@ def evaluate_score_judge_across_items(
         accuracy=accuracy,
         base_rate=0.5 if accuracy.pairs else np.nan,
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
-        missing_count=verdicts.missing_count,
+        unreadable_verdict_count=verdicts.unreadable_verdict_count,
     )
 
 

@@ -57,7 +57,7 @@ def correct_share_for_judge_errors(
     return np.asarray(np.clip(corrected, 0, 1))
 
 
-def correct_share_of_good_outputs(
+def estimate_corrected_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
     """Estimate the true share of good outputs from the verdicts of a judge, using the human labels of some

@@ -48,18 +48,18 @@ class FamilyPreference:
 UNDEFINED = FamilyPreference(np.nan, np.nan, np.nan, np.nan)
 
 
-def estimate_preference_at_equal_quality(
-    judge_scores: FloatArray, human_scores: FloatArray, in_family: BoolArray
+def estimate_judge_bias_for_model_family(
+    judge_scores: FloatArray, human_scores: FloatArray, is_in_family: BoolArray
 ) -> FamilyPreference:
     """Estimate how much higher a judge rates one family of systems than other systems with the same human
     scores.
 
-    Both scores are `[systems, items]`, `in_family` is per system. Undefined where no human score occurs both
-    inside and outside the family.
+    Both scores are `[systems, items]`, `is_in_family` is per system. Undefined where no human score occurs
+    both inside and outside the family.
     """
     is_scored = ~(np.isnan(judge_scores) | np.isnan(human_scores))
     systems, items = np.nonzero(is_scored)
-    is_member = in_family[systems].astype(np.float64)
+    is_member = is_in_family[systems].astype(np.float64)
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
     normal_scores = _replace_scores_by_normal_quantiles(judge_scores[is_scored])
@@ -78,13 +78,11 @@ def estimate_preference_at_equal_quality(
     # few items carry the comparison where families hardly overlap in human scores
     item_weights = np.bincount(items, membership**2)
     effective_items = sum_of_squares**2 / float(item_weights @ item_weights)
-    return _compute_interval_and_p_value_of_preference(
-        deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0)
-    )
+    return _compute_t_interval_and_p_value(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
 
 
-def estimate_preference_against_other_judges(
-    scores_by_judge: FloatArray, judge: int, in_family: BoolArray, resample_counts: Counts
+def estimate_judge_bias_relative_to_other_judges(
+    scores_by_judge: FloatArray, judge_index: int, is_in_family: BoolArray, resample_counts: Counts
 ) -> FamilyPreference:
     """Estimate how much higher a judge rates one family of systems than other judges do.
 
@@ -93,32 +91,30 @@ def estimate_preference_against_other_judges(
     """
     every_item = np.ones((1, scores_by_judge.shape[2]), dtype=np.uint32)
     deviation = float(
-        _compare_family_with_other_systems(
-            _subtract_mean_of_other_judges(scores_by_judge, judge, every_item), in_family
+        _compare_model_family_with_other_systems(
+            _subtract_mean_of_other_judges(scores_by_judge, judge_index, every_item), is_in_family
         )[0]
     )
-    resampled = _compare_family_with_other_systems(
-        _subtract_mean_of_other_judges(scores_by_judge, judge, resample_counts), in_family
+    resampled = _compare_model_family_with_other_systems(
+        _subtract_mean_of_other_judges(scores_by_judge, judge_index, resample_counts), is_in_family
     )
     resampled = resampled[~np.isnan(resampled)]
-    item_count = int((~np.isnan(scores_by_judge[judge])).any(axis=0).sum())
+    item_count = int((~np.isnan(scores_by_judge[judge_index])).any(axis=0).sum())
     if np.isnan(deviation) or len(resampled) < 2 or item_count < 2:
         return FamilyPreference(deviation, np.nan, np.nan, np.nan)
-    return _compute_interval_and_p_value_of_preference(
-        deviation, float(resampled.std(ddof=1)), item_count - 1.0
-    )
+    return _compute_t_interval_and_p_value(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
 
 
-def _compute_interval_and_p_value_of_preference(
-    deviation: float, standard_error: float, degrees_of_freedom: float
+def _compute_t_interval_and_p_value(
+    estimate: float, standard_error: float, degrees_of_freedom: float
 ) -> FamilyPreference:
     """Compute the interval and the p-value of a preference from its standard error by Student's t."""
     if standard_error <= _ROUNDING:
         # a judge without any error, for instance one that repeats the human scores
-        return FamilyPreference(deviation, deviation, deviation, float(abs(deviation) <= _ROUNDING))
+        return FamilyPreference(estimate, estimate, estimate, float(abs(estimate) <= _ROUNDING))
     half_width = float(stdtrit(degrees_of_freedom, 0.975)) * standard_error
-    p = 2 * float(stdtr(degrees_of_freedom, -abs(deviation) / standard_error))
-    return FamilyPreference(deviation, deviation - half_width, deviation + half_width, p)
+    p = 2 * float(stdtr(degrees_of_freedom, -abs(estimate) / standard_error))
+    return FamilyPreference(estimate, estimate - half_width, estimate + half_width, p)
 
 
 def _build_spline_basis(human_scores: FloatArray) -> FloatArray:
@@ -158,13 +154,18 @@ def _subtract_mean_of_other_judges(
     standardisation, on each resample of the items.
     """
     z = np.stack(
-        [_standardize_system_means(judge_scores, resample_counts) for judge_scores in scores_by_judge]
+        [
+            _compute_standardized_system_means_on_resamples(judge_scores, resample_counts)
+            for judge_scores in scores_by_judge
+        ]
     )
     others = np.delete(z, judge, axis=0)
     return np.asarray(z[judge] - mean_ignoring_nan(others, axis=0))
 
 
-def _standardize_system_means(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
+def _compute_standardized_system_means_on_resamples(
+    judge_scores: FloatArray, resample_counts: Counts
+) -> FloatArray:
     """Compute the mean score of each system on each resample of the items, and scale it so that the systems
     have mean 0 and standard deviation about 1.
 
@@ -173,11 +174,11 @@ def _standardize_system_means(judge_scores: FloatArray, resample_counts: Counts)
     .05).
     """
     every_item = np.ones((1, judge_scores.shape[1]), dtype=np.uint32)
-    observed_means = _average_over_resampled_items(judge_scores, every_item)
+    observed_means = _average_system_scores_on_resamples(judge_scores, every_item)
     sd = 0.0
     if (~np.isnan(observed_means)).any():
         sd = float(np.sqrt(np.nanmean(_subtract_mean_over_systems(observed_means) ** 2)))
-    centred = _subtract_mean_over_systems(_average_over_resampled_items(judge_scores, resample_counts))
+    centred = _subtract_mean_over_systems(_average_system_scores_on_resamples(judge_scores, resample_counts))
     return centred / sd if sd > 1e-12 else np.full_like(centred, np.nan)
 
 
@@ -187,7 +188,7 @@ def _subtract_mean_over_systems(system_means: FloatArray) -> FloatArray:
     return np.asarray(system_means - np.nansum(system_means, axis=1, keepdims=True) / counts)
 
 
-def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
+def _average_system_scores_on_resamples(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
     """Compute the mean score of each system on each bootstrap resample of the items."""
     is_scored = ~np.isnan(judge_scores)
     weights = resample_counts.astype(np.float64)
@@ -196,8 +197,10 @@ def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Cou
     return divide_or_nan(sums, totals)
 
 
-def _compare_family_with_other_systems(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
+def _compare_model_family_with_other_systems(
+    system_deviations: FloatArray, is_in_family: BoolArray
+) -> FloatArray:
     """Return the mean over the systems of a family minus the mean over other systems, for each resample."""
-    family_mean = mean_ignoring_nan(deviations[:, in_family], axis=1)
-    other_mean = mean_ignoring_nan(deviations[:, ~in_family], axis=1)
+    family_mean = mean_ignoring_nan(system_deviations[:, is_in_family], axis=1)
+    other_mean = mean_ignoring_nan(system_deviations[:, ~is_in_family], axis=1)
     return np.asarray(family_mean - other_mean)

@@ -59,7 +59,8 @@ class VerdictArrays:
         # A preference for the first output is a score of 1 for the first system and of 0 for the second.
         second = frame.with_columns(value=1 - pl.col("value"), gold=1 - pl.col("gold"))
         return pl.concat(
-            [_add_system_of_output(frame, "1"), _add_system_of_output(second, "2")], how="diagonal"
+            [_add_system_column_for_output(frame, "1"), _add_system_column_for_output(second, "2")],
+            how="diagonal",
         )
 
     @cached_property
@@ -101,7 +102,7 @@ class VerdictArrays:
         question = [name for name in QUESTION_COLUMNS if name in self.table.frame.columns]
         return self.table.frame.select(question).n_unique() == len(self.items)
 
-    def average_verdicts_by_item(self, judge: str) -> FloatArray:
+    def average_judge_verdicts_by_item(self, judge: str) -> FloatArray:
         """Average the verdicts of one judge on each item; NaN where there is no verdict."""
         return self._average_by_item(self.get_verdicts_of_judge(judge), "value")
 
@@ -120,7 +121,7 @@ class VerdictArrays:
         return averages
 
     @cached_property
-    def family_by_system(self) -> dict[str, str]:
+    def model_family_of_system(self) -> dict[str, str]:
         """Name of the family (such as a series of models) to which each system belongs. Empty if no family is
         known.
         """
@@ -133,7 +134,7 @@ class VerdictArrays:
         return dict(families.sort("system").iter_rows())
 
     @cached_property
-    def family_by_judge(self) -> dict[str, str]:
+    def model_family_of_judge(self) -> dict[str, str]:
         """Name of the family (such as a series of models) to which each judge itself belongs, for judges
         whose family is known.
         """
@@ -158,7 +159,7 @@ class VerdictArrays:
         if self.table.kind == GRADE:
             value = pl.col("value").mean()
         elif self.table.kind == PAIRWISE:
-            value = combine_repeated_verdicts(pl.col("value"))
+            value = combine_repeated_judge_verdicts(pl.col("value"))
         else:
             # a label has no middle: repeated verdicts that differ count as none
             is_unanimous = pl.col("value").drop_nulls().n_unique() == 1
@@ -169,16 +170,18 @@ class VerdictArrays:
             [_get_float_column(means, name) for name in raters]
         )
 
-    def get_context_labels(self, column: str, verdict_rows: pl.DataFrame) -> list[str | None]:
+    def get_context_of_each_verdict(
+        self, context_column: str, verdict_rows: pl.DataFrame
+    ) -> list[str | None]:
         """Return the context (such as the domain) of each verdict, or of each item if judges give scores."""
-        if column not in self.table.frame.columns:
-            raise UnknownName("column", column, self.table.metadata)
+        if context_column not in self.table.frame.columns:
+            raise UnknownName("column", context_column, self.table.metadata)
         if self.table.kind != GRADE:
-            return verdict_rows[column].cast(pl.String).to_list()
-        values_by_item = self._collect_values_by_item(column)
+            return verdict_rows[context_column].cast(pl.String).to_list()
+        values_by_item = self._collect_values_by_item(context_column)
         if any(len(values) > 1 for values in values_by_item.values()):
             raise InputError(
-                f"outputs of one item differ in {column}, and scores are compared within items.",
+                f"outputs of one item differ in {context_column}, and scores are compared within items.",
                 remedy="Choose a column that describes items, such as their domain.",
             )
         return [values_by_item[item][0] for item in self.items]
@@ -187,9 +190,9 @@ class VerdictArrays:
         """Return the columns that are used as contexts if the user names none: columns with a known name and
         several values.
         """
-        return tuple(name for name in self.table.metadata if self._is_default_context(name))
+        return tuple(name for name in self.table.metadata if self._is_context_column_by_default(name))
 
-    def _is_default_context(self, column: str) -> bool:
+    def _is_context_column_by_default(self, column: str) -> bool:
         """Return whether a column is used as a context if the user names none."""
         if column.lower() not in DEFAULT_CONTEXTS or self.table.frame[column].n_unique() < 2:
             return False
@@ -204,7 +207,7 @@ class VerdictArrays:
         return dict(grouped.iter_rows())
 
 
-def _add_system_of_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
+def _add_system_column_for_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
     """Return the verdicts on pairs of outputs with a column that names the system of the first or second
     output, and its family if known.
     """
@@ -213,7 +216,7 @@ def _add_system_of_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl
     return system.with_columns(family=pl.col(family)) if family in pair_verdicts.columns else system
 
 
-def combine_repeated_verdicts(verdict_column: pl.Expr) -> pl.Expr:
+def combine_repeated_judge_verdicts(verdict_column: pl.Expr) -> pl.Expr:
     """Combine repeated verdicts on one question. If they differ, the result is a tie."""
     mean = verdict_column.mean()
     is_unanimous = mean.is_null() | (mean == 1) | (mean == 0)
