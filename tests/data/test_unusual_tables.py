@@ -290,6 +290,28 @@ def test_scores_that_increase_with_rank_are_noted(tmp_path: Path) -> None:
     assert not any("increase with rank" in note for note in metassay.read(usual, qrels=qrels).notes)
 
 
+@pytest.mark.parametrize("score", ["1", "0", "0.5000000001"])
+def test_lists_of_equal_scores_are_noted(tmp_path: Path, score: str) -> None:
+    qrels = write_lines(tmp_path / "qrels", *QRELS)
+    lines = [f"1 Q0 d{n} {n} {score if n < 4 else '0.5'} r" for n in (3, 1, 2, 4)]
+    note = "Most documents of a list have equal scores in r. Such documents are sorted by their ids"
+    data = metassay.read(write_lines(tmp_path / "run", *lines), qrels=qrels)
+    assert any(text.startswith(note) for text in data.notes)
+    usual = [f"1 Q0 d{n} {n} {score if n < 3 else 1 / n} r" for n in range(1, 6)]
+    data = metassay.read(write_lines(tmp_path / "usual", *usual), qrels=qrels)
+    assert not any(text.startswith(note) for text in data.notes)
+
+
+def test_runs_whose_topics_all_lack_judgements_are_named(tmp_path: Path) -> None:
+    qrels = write_lines(tmp_path / "qrels", *QRELS)
+    runs = [
+        write_lines(tmp_path / "a", "1 Q0 d1 1 0.9 a", "7 Q0 d1 1 0.9 a"),
+        write_lines(tmp_path / "b", "01 Q0 d1 1 0.9 b"),
+    ]
+    (note,) = [text for text in metassay.read(runs, qrels=qrels).notes if "without judgements" in text]
+    assert note.endswith("These runs have no other topic, so they are left out: b.")
+
+
 def test_runs_without_a_judged_document_are_refused_or_noted(tmp_path: Path) -> None:
     qrels = write_lines(tmp_path / "qrels", *QRELS)
     run = write_lines(tmp_path / "run", "1 Q0 D-1 1 0.9 r", "2 Q0 D-2 1 0.4 r")

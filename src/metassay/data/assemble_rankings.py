@@ -15,7 +15,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import get_file_stem
-from metassay.errors import InputError, InputLocation
+from metassay.errors import InputError, InputLocation, join_names
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
 from metassay.tasks.ranking import TASK as RANKING
@@ -51,6 +51,7 @@ def combine_ranking_tables(
     _reject_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
     notes += _check_that_documents_are_judged(documents, qrels)
+    notes += _warn_of_equal_scores(documents)
     if _RANK in documents.columns:
         notes += _warn_of_scores_that_increase_with_rank(documents)
         documents = documents.drop(_RANK)
@@ -186,6 +187,10 @@ def _drop_unjudged_topics(
         f"{_get_file_location_of_document(first)}: {message}. "
         f"Topics without judgements are left out: {topics} ({lists} lists)."
     )
+    judged_systems = documents.filter(is_judged)["system"].unique()
+    lost_systems = unjudged.filter(~pl.col("system").is_in(judged_systems.implode()))["system"].unique()
+    if not lost_systems.is_empty():
+        note += f" These runs have no other topic, so they are left out: {join_names(lost_systems.sort())}."
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
@@ -207,6 +212,22 @@ def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFram
         return []
     names = ", ".join(unjudged_systems.sort())
     return [f"These runs get a score of 0 because none of their documents has a judgement: {names}."]
+
+
+def _warn_of_equal_scores(documents: pl.DataFrame) -> list[str]:
+    """Return a note on runs in which most documents of a list have the score of another, so that the order of
+    these documents does not come from the run.
+    """
+    is_tied = pl.col("score").cast(pl.Float32).is_duplicated().over("system", "item")
+    shares = documents.select("system", tied=is_tied).group_by("system").agg(pl.col("tied").mean())
+    systems = shares.filter(pl.col("tied") > 0.5)["system"].sort()
+    if systems.is_empty():
+        return []
+    note = (
+        f"Most documents of a list have equal scores in {join_names(systems)}. Such documents are sorted by"
+        " their ids, as in trec_eval, whatever their rank in the file."
+    )
+    return [note]
 
 
 def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
