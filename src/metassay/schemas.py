@@ -28,10 +28,10 @@ RESULT_TYPES = {
 }
 
 
-def build_output_schema(command: str) -> dict[str, Any]:
+def build_json_schema_of_output(command: str) -> dict[str, Any]:
     """Return the JSON schema of a command's output.
 
-    >>> build_output_schema("rank")["$ref"]
+    >>> build_json_schema_of_output("rank")["$ref"]
     '#/$defs/RankContent'
     """
     if command not in RESULT_TYPES:

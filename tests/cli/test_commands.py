@@ -19,7 +19,7 @@ from metassay.cli.application import build_application
 from metassay.data import memory
 from metassay.errors import UnknownName
 from metassay.sample import get_bundled_sample_path
-from metassay.schemas import RESULT_TYPES, build_output_schema
+from metassay.schemas import RESULT_TYPES, build_json_schema_of_output
 from metassay.workflows.read import read
 
 HEADER = "seg_id,system,domain,hyp,ref\n"
@@ -78,12 +78,12 @@ def as_json(capfd, *arguments: str | Path) -> dict:
 )
 def test_json_follows_its_schema(capfd, data, command, options) -> None:
     found = as_json(capfd, command, data, *options, "--language", "en")
-    jsonschema.validate(found, build_output_schema(command))
+    jsonschema.validate(found, build_json_schema_of_output(command))
 
 
 @pytest.mark.parametrize("command", RESULT_TYPES)
 def test_every_command_has_a_schema_that_requires_the_keys_of_its_result(command) -> None:
-    generated = build_output_schema(command)
+    generated = build_json_schema_of_output(command)
     jsonschema.Draft202012Validator.check_schema(generated)
     validator = jsonschema.Draft202012Validator(generated)
     assert validator.is_valid({"schema_version": 1}) is False
@@ -91,7 +91,7 @@ def test_every_command_has_a_schema_that_requires_the_keys_of_its_result(command
 
 def test_a_command_without_json_has_no_schema() -> None:
     with pytest.raises(UnknownName, match="serve"):
-        build_output_schema("serve")
+        build_json_schema_of_output("serve")
 
 
 def test_json_and_no_out_write_nothing(capfd, data, tmp_path, monkeypatch) -> None:

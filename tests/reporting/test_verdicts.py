@@ -9,7 +9,7 @@ import pytest
 
 import metassay
 from metassay.sample import get_bundled_sample_path
-from metassay.schemas import RESULT_TYPES, build_output_schema
+from metassay.schemas import RESULT_TYPES, build_json_schema_of_output
 from metassay.workflows.run_collection import RunCollection
 
 RATED_ROWS = [
@@ -61,7 +61,7 @@ def test_only_commands_that_answer_no_question_have_no_verdict():
     without_verdict = {
         command
         for command, content in RESULT_TYPES.items()
-        if "verdict" not in build_output_schema(command)["$defs"][content]["properties"]
+        if "verdict" not in build_json_schema_of_output(command)["$defs"][content]["properties"]
     }
     assert without_verdict == {"align"}
 

@@ -15,7 +15,7 @@ import pytest
 from metassay.errors import InputError
 from metassay.results.assay import AssayContent
 from metassay.results.base import decode_json
-from metassay.schemas import build_output_schema
+from metassay.schemas import build_json_schema_of_output
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
@@ -141,7 +141,7 @@ def is_readable(document) -> bool:
 
 def test_what_the_schema_of_a_result_forbids_is_not_read(finished) -> None:
     content = json.loads((finished / "results" / "assay.json").read_text())
-    validator = jsonschema.Draft202012Validator(build_output_schema("assay"))
+    validator = jsonschema.Draft202012Validator(build_json_schema_of_output("assay"))
     assert is_readable(content)
     verdicts = {True: 0, False: 0}
     for number in range(600):

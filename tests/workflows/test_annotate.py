@@ -13,7 +13,7 @@ import metassay
 from metassay.cli import run_command_line as run
 from metassay.data.annotation_file import format_annotation_file, read_annotation_file
 from metassay.errors import InputError
-from metassay.schemas import build_output_schema
+from metassay.schemas import build_json_schema_of_output
 from metassay.workflows.report import report
 
 
@@ -146,7 +146,7 @@ def test_command_prints_json_that_follows_its_schema(tmp_path, capsys) -> None:
     command = ["annotate", str(tmp_path / "data.csv"), "--human", "mqm", "--count", "10"]
     assert run([*command, "--json", "--quiet"]) == 0
     content = json.loads(capsys.readouterr().out)
-    jsonschema.validate(content, build_output_schema("annotate"))
+    jsonschema.validate(content, build_json_schema_of_output("annotate"))
     assert content["needed"] == 50
     assert set(content["items"][0]) == {"item", "probability"}
     assert run([*command, "--out", str(tmp_path / "run")]) == 0

@@ -14,7 +14,7 @@ from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.reporting.estimate_page import choose_decimals_for_estimates, count_labels_needed_without_metric
 from metassay.results.base import Interval
-from metassay.schemas import build_output_schema
+from metassay.schemas import build_json_schema_of_output
 from metassay.workflows.report import report
 
 
@@ -146,7 +146,7 @@ def test_command_prints_json_that_follows_its_schema(tmp_path, capsys) -> None:
     build_table().write_csv(file)
     assert run(["estimate", str(file), "--human", "mqm", "--context", "domain", "--json", "--quiet"]) == 0
     content = json.loads(capsys.readouterr().out)
-    jsonschema.validate(content, build_output_schema("estimate"))
+    jsonschema.validate(content, build_json_schema_of_output("estimate"))
     assert set(content["systems"][0]) == {
         *("system", "items", "labelled", "labels_only", "estimate", "labels_saved", "rank_low", "rank_high")
     }

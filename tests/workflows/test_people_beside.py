@@ -17,7 +17,7 @@ from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.sections.assay_human_pairs import build_human_pairs_section
 from metassay.results.assay import AssayContent
 from metassay.sample import get_bundled_sample_path
-from metassay.schemas import build_output_schema
+from metassay.schemas import build_json_schema_of_output
 from metassay.workflows.assay import assay
 from metassay.workflows.human_pairs import find_pairs_with_different_human_scores
 from metassay.workflows.read import read
@@ -46,7 +46,7 @@ def result(folder):
 
 def test_the_sample_has_one_human_score_and_it_is_heard(dataset, result) -> None:
     assert result["people"]["human"] == dataset.human[0]
-    jsonschema.validate(result, build_output_schema("assay"))
+    jsonschema.validate(result, build_json_schema_of_output("assay"))
 
 
 def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -> None:

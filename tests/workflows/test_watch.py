@@ -13,7 +13,7 @@ import metassay
 from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY
-from metassay.schemas import build_output_schema
+from metassay.schemas import build_json_schema_of_output
 
 ITEMS = 200
 
@@ -75,7 +75,7 @@ def test_exit_status_is_3_on_change(runs, tmp_path, capsys) -> None:
     page = tmp_path / "watch.html"
     assert run(["watch", str(folder), "--fail-on", "change", "--json", "--page", str(page)]) == 3
     content = json.loads(capsys.readouterr().out)
-    jsonschema.validate(content, build_output_schema("watch"))
+    jsonschema.validate(content, build_json_schema_of_output("watch"))
     assert "Did anything change?" in page.read_text()
     stable = [str(folder / f"run{n:02d}") for n in range(4)]
     assert run(["watch", *stable, "--fail-on", "change"]) == 0
@@ -152,7 +152,7 @@ def test_a_judge_that_drifts_is_reported_and_other_runs_are_left_out(tmp_path) -
     assert [point.value for point in by_measure[JUDGE_ACCURACY].runs] == pytest.approx(shares)
     assert by_measure[JUDGE_ACCURACY].change.first_run.endswith("j5")
     assert any("a run of `metassay annotate`" in note for note in result.notes)
-    jsonschema.validate(json.loads(result.to_json()), build_output_schema("watch"))
+    jsonschema.validate(json.loads(result.to_json()), build_json_schema_of_output("watch"))
 
 
 def test_a_value_from_few_items_is_not_watched_and_the_result_says_so(runs, tmp_path):

@@ -195,8 +195,8 @@ def _choose_metrics_with_corpus_score(
 def _create_or_resume_run_folder(
     dataset: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
-    identify the run.
+    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
+    the result identify the run.
     """
     if options.out is None:
         return None

@@ -69,11 +69,12 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
 
 
 @replace_options_parameter_by_keywords(AnnotateOptions)
-def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
+def annotate(human_and_metric_scores: Source, options: AnnotateOptions) -> AnnotateResult:
     """Choose the items that people should rate next, so that `estimate` needs few ratings.
 
-    `data` has metric scores for every output, and may have human scores for some items. Items on which the
-    metrics are likely to be wrong are chosen with a higher probability, which `estimate` takes into account.
+    `human_and_metric_scores` has metric scores for every output, and may have human scores for some items.
+    Items on which the metrics are likely to be wrong are chosen with a higher probability, which `estimate`
+    takes into account.
 
     Name one goal:
 
@@ -98,8 +99,8 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     >>> result.needed, len(result.items)
     (10, 10)
     """
-    _check_annotate_options(data, options)
-    labelled_data = read_labelled_scores(data, options, needs_labels=False)
+    _check_annotate_options(human_and_metric_scores, options)
+    labelled_data = read_labelled_scores(human_and_metric_scores, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
     needed, reason = _compute_required_number_of_labelled_items(labelled_data, labelled, options)
@@ -130,7 +131,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     result = msgspec.structs.replace(result, verdict=build_annotate_verdict(result))
     ratings = b""
     if chosen is not None and result.file is not None:
-        texts, text_columns = _read_texts_of_outputs(data, options)
+        texts, text_columns = _read_texts_of_outputs(human_and_metric_scores, options)
         ratings = format_annotation_file(_build_annotation_table(labelled_data, chosen, texts, text_columns))
         if options.csv is not None:
             write_bytes(convert_to_local_path(options.csv), ratings)
@@ -188,8 +189,8 @@ def _compute_required_number_of_labelled_items(
 
 
 def _create_or_resume_run_folder(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
-    identify the run.
+    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
+    the result identify the run.
     """
     if options.out is None:
         return None

@@ -62,7 +62,7 @@ class AssayResult(Result):
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
         return compute_statistics_of_scored_pairs(
-            self.dataset, self.plan, self._pair_scores_and_analysis, self.prepared.execution.workers
+            self.dataset, self.assay_plan, self._pair_scores_and_analysis, self.prepared.execution.workers
         )
 
     @property
@@ -71,12 +71,12 @@ class AssayResult(Result):
         return self.prepared.dataset
 
     @property
-    def plan(self) -> AssayPlan:
+    def assay_plan(self) -> AssayPlan:
         """The settings of the assay."""
         return self.prepared.plan
 
     @property
-    def folder(self) -> Path | None:
+    def run_folder(self) -> Path | None:
         """The run folder of the assay; None if nothing was written."""
         return None if self.prepared.run is None else self.prepared.run.path
 
@@ -93,7 +93,7 @@ class AssayResult(Result):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that the assay compares."""
-        return self.plan.metrics
+        return self.assay_plan.metrics
 
     def to_frame(self) -> pl.DataFrame:
         """Return accuracies as a table, with one row for each metric in each context."""
@@ -106,7 +106,9 @@ class AssayResult(Result):
         """Return examples of pairs in which some metric gave the worse output a score that is not lower."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(EXAMPLES, WrongPairs)
-        return collect_misordered_pairs(self.dataset, self.metrics, self.scored_pairs, self.plan.contexts)
+        return collect_misordered_pairs(
+            self.dataset, self.metrics, self.scored_pairs, self.assay_plan.contexts
+        )
 
     def measure_seconds_per_1000_outputs(self) -> dict[str, float]:
         """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with
@@ -135,7 +137,7 @@ class AssayResult(Result):
             "state": "finished",
             "versions": collect_versions(),
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
-            "seed": self.plan.seed,
+            "seed": self.assay_plan.seed,
         }
         if self.pairs.usage:
             manifest["usage"] = dict(self.pairs.usage)

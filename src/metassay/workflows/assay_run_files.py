@@ -67,9 +67,9 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         CREDITS_FILE: count_correctly_ordered_pairs_by_cluster(
             assay_result.dataset,
             assay_result.scored_pairs,
-            assay_result.plan.contexts,
+            assay_result.assay_plan.contexts,
             len(assay_result.metrics),
-            assay_result.plan.settings.ties,
+            assay_result.assay_plan.settings.ties,
         ),
     }
     if assay_result.scored_pairs.verdicts is not None:
@@ -81,7 +81,9 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         "seconds_per_1000_outputs": assay_result.measure_seconds_per_1000_outputs(),
     }
     files[REPORT] = render_page(page)
-    further_inputs = _list_values_that_change_results(run_folder, assay_result.dataset, assay_result.plan)
+    further_inputs = _list_values_that_change_results(
+        run_folder, assay_result.dataset, assay_result.assay_plan
+    )
     run_folder.write_result_files(
         files,
         **manifest,
@@ -126,7 +128,11 @@ def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame |
     if scored.spilled is not None:
         return scored.spilled.memory_map_tables()
     explorer_table = build_pair_search_table(
-        assay_result.dataset, assay_result.pairs, scored, assay_result.plan.contexts, assay_result.metrics
+        assay_result.dataset,
+        assay_result.pairs,
+        scored,
+        assay_result.assay_plan.contexts,
+        assay_result.metrics,
     )
     return {
         PAIRS_FILE: assay_result.pairs.frame,

@@ -107,15 +107,15 @@ def _convert_metric_result_to_table_row(metric_result: MetricDependence) -> list
 
 
 @replace_options_parameter_by_keywords(DependOptions)
-def depend(data: Source, options: DependOptions) -> DependResult:
+def depend(human_and_metric_scores: Source, options: DependOptions) -> DependResult:
     """Measure whether metrics favour some systems over others of the same human score (system dependence).
 
     The expected deviation of a system says by how much a metric overrates it, in points of the human score.
     System dependence (SysDep) is the difference between the largest and the smallest expected deviation.
 
-    `data` is a table with one row per output and one column per metric, several such tables, a folder in the
-    layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`, `systems`,
-    `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
+    `human_and_metric_scores` is a table with one row per output and one column per metric, several such
+    tables, a folder in the layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`,
+    `systems`, `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
 
     - `by` names a column to use in place of the system, to find out which of its values a metric favours.
     - `context` names columns within whose values the analysis is repeated. By default it is the domain.
@@ -139,8 +139,8 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     >>> max(deviations, key=deviations.get)
     'c'
     """
-    _check_depend_options(data, options)
-    scores = _read_human_and_metric_scores(data, options)
+    _check_depend_options(human_and_metric_scores, options)
+    scores = _read_human_and_metric_scores(human_and_metric_scores, options)
     human = PANEL if options.panel else scores.human
     grouping = GroupingColumns(
         by=options.by,
@@ -216,8 +216,8 @@ def _create_or_resume_run_folder(
     sampling: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
-    identify the run.
+    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
+    the result identify the run.
     """
     if options.out is None:
         return None

@@ -77,14 +77,14 @@ def _convert_estimate_to_row(system_estimate: SystemEstimate) -> dict[str, Any]:
 
 
 @replace_options_parameter_by_keywords(EstimateOptions)
-def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
+def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> EstimateResult:
     """Estimate the mean human score of every system if people have rated only some of the items.
 
     A metric that scores all items is used to make the estimates more precise.
 
-    `data` is a table with one row per output, one column per metric, and a column of human scores that is
-    empty where an output is not rated. A column `probability`, as `annotate` writes it, holds the probability
-    with which each item was chosen for rating. The estimates take it into account.
+    `human_and_metric_scores` is a table with one row per output, one column per metric, and a column of human
+    scores that is empty where an output is not rated. A column `probability`, as `annotate` writes it, holds
+    the probability with which each item was chosen for rating. The estimates take it into account.
 
     - `human` names the column of human scores, and `labels` a file that `annotate` wrote and people filled
       in.
@@ -107,7 +107,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     >>> result.metric, result.systems[0].system, result.systems[0].labelled
     ('M', 'a', 50)
     """
-    labelled_data = read_labelled_scores(data, options, needs_labels=True)
+    labelled_data = read_labelled_scores(human_and_metric_scores, options, needs_labels=True)
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
@@ -171,8 +171,8 @@ def _choose_target_population(labelled_scores: LabelledScores, options: Estimate
 def _create_or_resume_run_folder(
     labelled_data: LabelledData, target: str, options: EstimateOptions
 ) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
-    identify the run.
+    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
+    the result identify the run.
     """
     if options.out is None:
         return None

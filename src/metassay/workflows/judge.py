@@ -77,7 +77,7 @@ def _convert_judge_result_to_row(judge_result: JudgeEntry) -> dict[str, Any]:
 
 
 @replace_options_parameter_by_keywords(JudgeOptions)
-def judge(data: Source, options: JudgeOptions) -> JudgeResult:
+def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
     """Measure how reliable LLM judges and human raters are, from a table of their verdicts.
 
     Each row of the table is a verdict: `item, judge, winner` for the better of two outputs, or `item, judge,
@@ -111,7 +111,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         raise UnknownName("treatment of ties", options.ties, TIES)
     judge_column = (options.columns or {}).get("judge")
     source = read_verdicts(
-        data, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
+        verdicts, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
     )
     model_judge = None
     if options.llm is not None:
@@ -197,8 +197,8 @@ def _warn_of_judges_that_contradict_people(
 def _create_or_resume_run_folder(
     judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and the rows of the table
-    identify the run, in any order.
+    """Create or resume the run folder that `out` names; None without `out`. The options and the rows of the
+    table identify the run, in any order.
     """
     if options.out is None:
         return None

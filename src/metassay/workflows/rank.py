@@ -63,12 +63,12 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
 
 
 @replace_options_parameter_by_keywords(RankOptions)
-def rank(data: Source, options: RankOptions) -> RankResult:
+def rank(human_and_metric_scores: Source, options: RankOptions) -> RankResult:
     """Rank metrics by how well their scores agree with human scores.
 
-    `data` is a table with one row per output and one column per metric, several such tables, a folder in the
-    layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`, `systems`,
-    `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
+    `human_and_metric_scores` is a table with one row per output and one column per metric, several such
+    tables, a folder in the layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`,
+    `systems`, `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
 
     - `human` names the column of human scores. It is needed if there are several. Further names are columns
       of human scores that are not ranked as metrics.
@@ -85,8 +85,8 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     - `missing="pairwise"` compares two systems (by SPA and PA) on all items that both have. By default, and
       in all tests, only items that every system has are used.
     - `spans` names a file of error spans for each metric, for the meta-metric `spans`, which compares the
-      errors that metrics mark with those that people mark. The spans of people are read from `data`, or from
-      the file that is named `human`.
+      errors that metrics mark with those that people mark. The spans of people are read from
+      `human_and_metric_scores`, or from the file that is named `human`.
     - `analysis` names further analyses, such as `"power"`, the number of items needed to tell systems apart.
     - `out` is a folder for the report page, the result as JSON and CSV, and the charts.
 
@@ -101,8 +101,8 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     """
     _check_rank_options(options)
     meta_metrics, has_spans = _parse_meta_metrics(options)
-    scores = _read_human_and_metric_scores(data, options, meta_metrics)
-    span_ratings = read_marked_error_spans(data, options) if has_spans else []
+    scores = _read_human_and_metric_scores(human_and_metric_scores, options, meta_metrics)
+    span_ratings = read_marked_error_spans(human_and_metric_scores, options) if has_spans else []
     datasets = _build_ranking_data_for_each_dataset(scores, options)
     run = _create_or_resume_run_folder(scores, span_ratings, options)
     plan = _build_ranking_settings(meta_metrics, options)
@@ -111,7 +111,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     analyses = run_analyses(
         split_comma_separated_names(options.analysis),
         AnalysisInput(
-            data,
+            human_and_metric_scores,
             scores.cubes,
             datasets,
             scores.human,
@@ -204,8 +204,8 @@ def _build_ranking_data_for_each_dataset(
 def _create_or_resume_run_folder(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
-    identify the run.
+    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
+    the result identify the run.
     """
     if options.out is None:
         return None

@@ -204,8 +204,8 @@ def _check_score_options(options: ScoreOptions) -> None:
 def _create_or_resume_run_folder(
     dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions
 ) -> RunFolder | None:
-    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
-    identify the run.
+    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
+    the result identify the run.
     """
     if options.out is None:
         return None

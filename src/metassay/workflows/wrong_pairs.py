@@ -43,7 +43,7 @@ class LargestErrors:
     worse: FloatArray
     outcomes: OutcomeArray
 
-    def list_most_misordered_pairs(self, metric_count: int) -> list[LongArray]:
+    def list_most_misordered_pairs_by_metric(self, metric_count: int) -> list[LongArray]:
         """List for each of the first `metric_count` metrics the pairs that it did not order correctly, with
         the largest errors first.
 
@@ -62,7 +62,7 @@ class LargestErrors:
         """Return only the pairs that are among the largest errors of at least one of the first `metric_count`
         metrics.
         """
-        ranked = self.list_most_misordered_pairs(metric_count)
+        ranked = self.list_most_misordered_pairs_by_metric(metric_count)
         # `concatenate` refuses an empty list, which occurs without metrics.
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
@@ -88,7 +88,7 @@ def collect_misordered_pairs(
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
     errors = _find_most_misordered_pairs(scored_pairs, len(metrics))
-    chosen = _take_pairs_of_each_metric_in_turn(errors.list_most_misordered_pairs(len(metrics)))
+    chosen = _take_pairs_of_each_metric_in_turn(errors.list_most_misordered_pairs_by_metric(len(metrics)))
     rows = scored_pairs.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
     texts = read_pair_texts(scored_pairs, errors.positions)[chosen].rows(named=True)
     sources_and_references = _read_sources_and_references_of_rows(dataset, rows)

@@ -120,5 +120,5 @@ def parse_number_range(option_text: str | None) -> range | None:
 
 def print_assay_result(assay_result: AssayResult, *, json: bool, verbose: bool = False) -> None:
     """Print the result of an assay, and where its report is."""
-    folder = None if assay_result.folder is None else format_path_for_user(assay_result.folder)
+    folder = None if assay_result.run_folder is None else format_path_for_user(assay_result.run_folder)
     print_result(assay_result, json=json, verbose=verbose, folder=folder)
