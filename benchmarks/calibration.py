@@ -491,7 +491,9 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_p_values_of_equal_treatment_of_systems([build_scored_outputs(human, metric)], rng, draws)
+        (equal_p,) = compute_p_values_of_equal_treatment_of_systems(
+            [build_scored_outputs(human, metric)], rng, draws
+        )
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
