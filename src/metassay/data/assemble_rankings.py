@@ -190,7 +190,8 @@ def _drop_unjudged_topics(
     judged_systems = documents.filter(is_judged)["system"].unique()
     lost_systems = unjudged.filter(~pl.col("system").is_in(judged_systems.implode()))["system"].unique()
     if not lost_systems.is_empty():
-        note += f" These runs have no other topic, so they are left out: {join_names(lost_systems.sort())}."
+        names = join_names(lost_systems.sort().to_list())
+        note += f" These runs have no other topic, so they are left out: {names}."
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
@@ -220,8 +221,8 @@ def _warn_of_equal_scores(documents: pl.DataFrame) -> list[str]:
     """
     is_tied = pl.col("score").cast(pl.Float32).is_duplicated().over("system", "item")
     shares = documents.select("system", tied=is_tied).group_by("system").agg(pl.col("tied").mean())
-    systems = shares.filter(pl.col("tied") > 0.5)["system"].sort()
-    if systems.is_empty():
+    systems = shares.filter(pl.col("tied") > 0.5)["system"].sort().to_list()
+    if not systems:
         return []
     note = (
         f"Most documents of a list have equal scores in {join_names(systems)}. Such documents are sorted by"
