@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -10,10 +11,8 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 
-# Six digits are easy to read; more are written only where two bounds would look equal.
-_MINIMUM_DIGITS = 6
-# So many significant digits distinguish any two float64 numbers.
-_MAXIMUM_DIGITS = 17
+# Six digits are easy to read; more are written only for bounds that would look equal.
+_READABLE_DIGITS = 6
 
 
 def assign_to_equal_frequency_buckets(
@@ -74,13 +73,17 @@ def find_range_of_each_number(
 def format_bucket_intervals(bucket_bounds: Sequence[tuple[float, float]]) -> list[str]:
     """Format ranges of numbers as texts such as `[0.1,0.25]`, with enough digits to tell all bounds apart.
 
+    Only bounds that six digits do not tell apart have more digits.
+
     >>> format_bucket_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
     ['[0,0.1234561]', '[0.1234562,1e09]']
     """
-    numbers = sorted({float(bound) for interval in bucket_bounds for bound in interval})
-    for digits in range(_MINIMUM_DIGITS, _MAXIMUM_DIGITS + 1):
-        texts = [f"{number:.{digits}g}".replace("e+", "e") for number in numbers]
-        if len(set(texts)) == len(texts):
-            break
-    text_of = dict(zip(numbers, texts))
+    numbers = {float(bound) for interval in bucket_bounds for bound in interval}
+    short_texts = {number: f"{number:.{_READABLE_DIGITS}g}" for number in numbers}
+    text_counts = Counter(short_texts.values())
+    text_of = {}
+    for number, short_text in short_texts.items():
+        # The shortest text that stands for this number and no other, without the `.0` of whole numbers.
+        exact_text = repr(number).removesuffix(".0")
+        text_of[number] = (short_text if text_counts[short_text] == 1 else exact_text).replace("e+", "e")
     return [f"[{text_of[float(low)]},{text_of[float(high)]}]" for low, high in bucket_bounds]

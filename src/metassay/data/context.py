@@ -55,9 +55,13 @@ class Context:
         return len(self.values) > 1
 
 
-def group_outputs_by_context(dataset: Dataset, context_definition: str | RowLabel) -> Context:
+def group_outputs_by_context(
+    dataset: Dataset, context_definition: str | RowLabel, human_column: str | None = None
+) -> Context:
     """Divide the outputs into contexts by a column, by several columns as in `year+domain`, or by a function
     that labels each row.
+
+    `human_column` is the human score that `human:250` divides; by default the only one.
     """
     if callable(context_definition):
         labels = [context_definition(row) for row in dataset.outputs.iter_rows(named=True)]
@@ -67,7 +71,9 @@ def group_outputs_by_context(dataset: Dataset, context_definition: str | RowLabe
     columns = []
     notes: list[str] = []
     for number, part in enumerate(context_definition.split("+")):
-        labels_of_part, notes_of_part = _label_outputs_by_column_or_ranges(dataset, part.strip())
+        labels_of_part, notes_of_part = _label_outputs_by_column_or_ranges(
+            dataset, part.strip(), human_column
+        )
         columns.append(labels_of_part.alias(str(number)))
         notes += notes_of_part
     crossed = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
@@ -75,15 +81,19 @@ def group_outputs_by_context(dataset: Dataset, context_definition: str | RowLabe
 
 
 def group_outputs_by_all_contexts(
-    dataset: Dataset, context_definitions: str | RowLabel | Sequence[str | RowLabel] | None
+    dataset: Dataset,
+    context_definitions: str | RowLabel | Sequence[str | RowLabel] | None,
+    human_column: str | None = None,
 ) -> tuple[Context, ...]:
     """Divide the outputs into groups, called contexts, once for each requested column, or else for the
     default columns.
+
+    `human_column` is the human score that `human:250` divides; by default the only one.
     """
     if isinstance(context_definitions, str) or callable(context_definitions):
         context_definitions = [context_definitions]
     contexts = tuple(
-        group_outputs_by_context(dataset, request)
+        group_outputs_by_context(dataset, request, human_column)
         for request in context_definitions or choose_default_context_columns(dataset)
     )
     # Pairs that someone else made can be assayed without any context.
@@ -109,7 +119,7 @@ def choose_default_context_columns(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _label_outputs_by_column_or_ranges(
-    dataset: Dataset, context_definition: str
+    dataset: Dataset, context_definition: str, human_column: str | None
 ) -> tuple[pl.Series, list[str]]:
     """Return the context of each output by the value of one column, or by ranges of a column of numbers. Also
     returns notes.
@@ -120,7 +130,7 @@ def _label_outputs_by_column_or_ranges(
     column, colon, division = context_definition.partition(":")
     if not colon:
         return _label_outputs_by_column(dataset, column), []
-    numbers = _get_number_column(dataset, column)
+    numbers = _get_number_column(dataset, column, human_column)
     if ".." in division:
         return pl.Series(
             find_range_of_each_number(numbers, division, context_definition), dtype=pl.String
@@ -145,10 +155,13 @@ def _label_outputs_by_column(dataset: Dataset, column_name: str) -> pl.Series:
     raise UnknownName("context", column_name, columns)
 
 
-def _get_number_column(dataset: Dataset, column_name: str) -> NDArray[np.float64]:
+def _get_number_column(
+    dataset: Dataset, column_name: str, human_column: str | None
+) -> NDArray[np.float64]:
     """Return a column as an array of numbers, with NaN where there is none.
 
-    `human` means the only human score, `length` the number of words (of documents in rankings).
+    `human` means `human_column` or else the only human score, `length` the number of words (of documents in
+    rankings).
     """
     outputs = dataset.outputs
     if column_name == "length" and column_name not in outputs.columns:
@@ -156,10 +169,13 @@ def _get_number_column(dataset: Dataset, column_name: str) -> NDArray[np.float64
         lengths = texts.list.len() if texts.dtype.is_nested() else texts.str.count_matches(r"\S+")
         return lengths.cast(pl.Float64).to_numpy()
     if column_name == "human" and column_name not in outputs.columns:
-        if len(dataset.human) != 1:
+        if human_column is None and len(dataset.human) != 1:
             listing = ", ".join(dataset.human) or "none"
-            raise InputError(f"'human' needs data with exactly one human score (human scores: {listing}).")
-        column_name = dataset.human[0]
+            raise InputError(
+                f"a context by human scores needs one of them, but the data has: {listing}.",
+                remedy="Name one with --human COLUMN." if dataset.human else None,
+            )
+        column_name = human_column or dataset.human[0]
     if column_name not in outputs.columns:
         raise UnknownName("context", column_name, (*dataset.metadata, *dataset.human, "length"))
     numbers = outputs[column_name].cast(pl.Float64, strict=False)

@@ -172,11 +172,11 @@ def choose_settings_from_options_and_data(
     """Choose the settings of an assay from its options and its data. Returns also the data set, with notes on
     what was chosen.
     """
-    contexts = group_outputs_by_all_contexts(dataset, options.contexts)
     normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_comma_separated_names(options.human)), None)
     compared_human, notes = choose_human_score_for_comparison(dataset, options, requested_human)
     dataset = dataset.add_notes(*notes)
+    contexts = group_outputs_by_all_contexts(dataset, options.contexts, requested_human)
     human = compared_human or requested_human
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
