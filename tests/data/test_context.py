@@ -82,14 +82,19 @@ def test_labels_keep_close_buckets_apart() -> None:
 def test_close_numbers_do_not_lengthen_the_labels_of_others() -> None:
     """Sums of MQM weights differ in the last bit; only their own labels have all digits."""
     context = group_outputs_by_context(scored([-15.2, -6.1, 0.1 + 0.2, 0.3]), "mqm:4")
-    assert context.values == ("[-15.2,-15.2]", "[-6.1,-6.1]", "[0.3,0.3]", "[0.30000000000000004,0.30000000000000004]")
+    assert context.values == (
+        "[-15.2,-15.2]",
+        "[-6.1,-6.1]",
+        "[0.3,0.3]",
+        "[0.30000000000000004,0.30000000000000004]",
+    )
 
 
 def test_human_buckets_of_several_scores_need_a_named_one(data) -> None:
     both = Dataset("mt", data.outputs.with_columns(da=pl.Series(range(12))), human=("mqm", "da"))
     by_name = group_outputs_by_context(both, "da:3")
     assert group_outputs_by_context(both, "human:3", human_column="da").values == by_name.values
-    with pytest.raises(InputError, match="mqm, da.\nName one with --human"):
+    with pytest.raises(InputError, match=r"mqm, da\.\nName one with --human"):
         group_outputs_by_context(both, "human:3")
 
 

@@ -155,9 +155,7 @@ def _label_outputs_by_column(dataset: Dataset, column_name: str) -> pl.Series:
     raise UnknownName("context", column_name, columns)
 
 
-def _get_number_column(
-    dataset: Dataset, column_name: str, human_column: str | None
-) -> NDArray[np.float64]:
+def _get_number_column(dataset: Dataset, column_name: str, human_column: str | None) -> NDArray[np.float64]:
     """Return a column as an array of numbers, with NaN where there is none.
 
     `human` means `human_column` or else the only human score, `length` the number of words (of documents in
