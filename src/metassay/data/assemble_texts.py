@@ -68,6 +68,7 @@ class _OutputTable:
 
     frame: pl.DataFrame
     human: tuple[str, ...]
+    reference_columns: tuple[str, ...]
     ignored_columns: Mapping[str, str]
 
 
@@ -104,7 +105,8 @@ def combine_output_tables(
     for table in tables:
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
-    notes += _check_that_rows_of_item_share_references(outputs, references_rule)
+    reference_columns = dict.fromkeys(name for part in parts for name in part.reference_columns)
+    notes += _check_that_rows_of_item_share_references(outputs, references_rule, ", ".join(reference_columns))
     notes += warn_if_language_is_language_pair(language)
     notes += warn_of_similar_system_names(outputs["system"].unique())
     release_memory()
@@ -195,7 +197,7 @@ def _rename_and_check_columns(
     renamed = [column.alias(name) for name, column in output_columns.items()]
     used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
     ignored_columns = find_unusable_columns(frame.select(name for name in frame.columns if name not in used))
-    return _OutputTable(pl.DataFrame(renamed), human, ignored_columns)
+    return _OutputTable(pl.DataFrame(renamed), human, tuple(roles.references), ignored_columns)
 
 
 def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> list[str]:
@@ -411,11 +413,13 @@ def _reject_several_outputs_per_item(outputs: pl.DataFrame) -> None:
     )
 
 
-def _check_that_rows_of_item_share_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
+def _check_that_rows_of_item_share_references(
+    outputs: pl.DataFrame, references_rule: str, column_name: str
+) -> list[str]:
     """Raise an error if rows of one item have different references, unless each row may keep its own (the
     rule "per-output").
 
-    Returns notes.
+    Returns notes. Errors name the column of the input, `column_name`.
     """
     if "references" not in outputs.columns:
         return ["There are no references, so only metrics that need no reference can be used."]
@@ -441,6 +445,6 @@ def _check_that_rows_of_item_share_references(outputs: pl.DataFrame, references_
     raise InputError(
         f"the reference of item {item} differs from the one in row {rows[_ROW][0]} "
         f"({varying.height} such {noun} in all).",
-        location=InputLocation(other[_FILE], other[_ROW], "references"),
+        location=InputLocation(other[_FILE], other[_ROW], column_name),
         remedy="If each row should keep its own reference, add --references per-output.",
     )

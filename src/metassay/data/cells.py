@@ -25,8 +25,10 @@ def parse_id_column(column: pl.Series, file: str) -> pl.Series:
     """Convert a column of ids to text. An id that is neither a text nor a whole number is an error."""
     unsuitable_type = _explain_why_type_cannot_hold_ids(column.dtype)
     if unsuitable_type is not None:
+        # Polars prints nested values in several lines.
+        value = "" if column.dtype.is_nested() else f" ({shorten_text(str(column[0]))})"
         raise InputError(
-            f"an id must be text or a whole number, not {unsuitable_type} ({shorten_text(str(column[0]))}).",
+            f"an id must be text or a whole number, not {unsuitable_type}{value}.",
             location=InputLocation(file=file, row=1, column=column.name),
             remedy="Write the ids as text or as integers.",
         )
