@@ -200,6 +200,7 @@ def test_segments_and_words_count_as_sclite_counts_them(write, tmp_path):
     counts = re.findall(r"Scores: \(#C #S #D #I\) (\d+) (\d+) (\d+) (\d+)", report)
     frame, _ = read_transcripts(segments, [words])
     ours = [
-        list(align_words(ref, hyp).step_counts_by_kind.values()) for ref, hyp in frame.select("ref", "hyp").iter_rows()
+        list(align_words(ref, hyp).step_counts_by_kind.values())
+        for ref, hyp in frame.select("ref", "hyp").iter_rows()
     ]
     assert sorted([int(number) for number in count] for count in counts) == sorted(ours)
