@@ -63,7 +63,7 @@ def test_compiled_files_have_the_tests_of_the_files_that_import_them(
     monkeypatch.setattr("scripts.mutants.coverage_map.SOURCE", Path(metassay.__file__).parent)
     kernel = Path("metrics/kernels/ter.py")
     coverage_map = CoverageMap({"t.py::ter": 1.0}, {"metrics/ter.py:Ter.statistics": {"t.py::ter"}})
-    assert coverage_map.choose_tests(kernel, "_find_best_shift", budget=4) == ["t.py::ter"]
+    assert coverage_map.choose_tests(kernel, "_find_best_word_shift", budget=4) == ["t.py::ter"]
 
 
 def test_methods_have_qualified_names_and_nested_functions_belong_to_the_outer_one() -> None:

@@ -8,7 +8,13 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores
-from metassay.metrics.kernels.edit_counts import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, count_edits
+from metassay.metrics.kernels.edit_counts import (
+    DELETIONS,
+    HITS,
+    INSERTIONS,
+    SUBSTITUTIONS,
+    count_token_edits_by_kind,
+)
 from metassay.metrics.kernels.text_arrays import TokenIds, TokenSequences
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 
@@ -23,7 +29,7 @@ def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
     check_one_reference_per_output(batch)
     inputs = find_distinct_inputs(batch)
     single_inputs = inputs.pair_outputs_with_each_reference()
-    counts = count_edits(*tokens, single_inputs.outputs, single_inputs.references)
+    counts = count_token_edits_by_kind(*tokens, single_inputs.outputs, single_inputs.references)
     for k in np.flatnonzero(counts[:, HITS] < 0):
         reference = _get_token_sequence(tokens, int(single_inputs.references[k]))
         output = _get_token_sequence(tokens, int(single_inputs.outputs[k]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_parameter_range
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_language_has_no_spaces
-from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems, find_unmatched_words
+from metassay.metrics.kernels.meteor import compute_meteor_scores, find_unmatched_stems, find_unmatched_words
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, convert_code_points_to_texts
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text import resources
@@ -88,7 +88,7 @@ class Meteor(Metric):
         stems, stem_ids = _find_stem_ids(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))
         synonym_offsets, synonym_ids = _find_synonym_ids_of_stems(stem_ids, is_unmatched_stem)
-        scores = compute_meteor(
+        scores = compute_meteor_scores(
             *tokens,
             outputs,
             references,

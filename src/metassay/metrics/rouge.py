@@ -20,7 +20,7 @@ from metassay.metrics.batch_tokens import (
     tokenize_words,
     warn_if_language_has_no_spaces,
 )
-from metassay.metrics.kernels.common_subsequence import compute_common_subsequence_lengths
+from metassay.metrics.kernels.common_subsequence import compute_longest_common_subsequence_lengths
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
@@ -87,7 +87,7 @@ class TokenizedInputs:
     @functools.cached_property
     def longest_common_subsequence_lengths(self) -> Scores:
         """Length of the longest common subsequence of each output and its reference, in words."""
-        lengths = compute_common_subsequence_lengths(
+        lengths = compute_longest_common_subsequence_lengths(
             *self.tokens, self.inputs.outputs, self.inputs.references
         )
         return lengths.astype(np.float64)

@@ -9,28 +9,26 @@ from metassay.stats.compilation import kernel
 
 
 @kernel
-def find_longest_sequence_length(offsets: Offsets) -> int:
-    """Return the length of the longest sequence, but at least 1, so that a buffer of this size is never
-    empty.
-    """
+def find_length_of_longest_sequence(sequence_offsets: Offsets) -> int:
+    """Return the length of the longest token sequence, or 1 if all sequences are empty."""
     longest = 1
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
+    for k in range(len(sequence_offsets) - 1):
+        longest = max(longest, sequence_offsets[k + 1] - sequence_offsets[k])
     return longest
 
 
 @kernel
 def find_maximum_distinct_token_count(
-    ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions
+    token_ids: TokenIds, sequence_offsets: Offsets, vocabulary_size: int, sequence_numbers: Positions
 ) -> int:
-    """Return the highest number of distinct tokens that any of the given sequences has."""
+    """Return the highest number of distinct tokens in any of the given token sequences."""
     last_seen_in = np.full(vocabulary_size, -1, np.int64)
     largest = 0
-    for sequence in sequences:
+    for sequence in sequence_numbers:
         distinct = 0
-        for i in range(offsets[sequence], offsets[sequence + 1]):
-            if last_seen_in[ids[i]] != sequence:
-                last_seen_in[ids[i]] = sequence
+        for i in range(sequence_offsets[sequence], sequence_offsets[sequence + 1]):
+            if last_seen_in[token_ids[i]] != sequence:
+                last_seen_in[token_ids[i]] = sequence
                 distinct += 1
         largest = max(largest, distinct)
     return largest

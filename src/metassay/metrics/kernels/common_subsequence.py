@@ -19,7 +19,7 @@ from metassay.metrics.kernels.bit_vectors import (
     set_token_rows_to_zero,
 )
 from metassay.metrics.kernels.buffer_sizes import (
-    find_longest_sequence_length,
+    find_length_of_longest_sequence,
     find_maximum_distinct_token_count,
 )
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
@@ -27,44 +27,55 @@ from metassay.stats.compilation import kernel
 
 
 @kernel
-def compute_common_subsequence_lengths(
-    ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
+def compute_longest_common_subsequence_lengths(
+    token_ids: TokenIds,
+    sequence_offsets: Offsets,
+    vocabulary_size: int,
+    output_numbers: Positions,
+    reference_numbers: Positions,
 ) -> NDArray[np.int64]:
-    """Compute the length of the longest common subsequence of each output and its reference: [inputs].
+    """Compute, for each output, how many tokens the longest common subsequence with its reference has:
+    [inputs].
 
     Inputs with the same reference should follow each other, because each reference is prepared only when it
     differs from the one before.
     """
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = find_maximum_distinct_token_count(ids, offsets, vocabulary_size, references)
-    most_blocks = count_blocks_of_64_bits(find_longest_sequence_length(offsets))
+    most_distinct = find_maximum_distinct_token_count(
+        token_ids, sequence_offsets, vocabulary_size, reference_numbers
+    )
+    most_blocks = count_blocks_of_64_bits(find_length_of_longest_sequence(sequence_offsets))
     position_bitmasks = np.zeros((most_distinct + 1, most_blocks), np.uint64)
     subsequence_bits = np.empty(most_blocks, np.uint64)
-    lengths = np.zeros(len(outputs), np.int64)
-    for k in range(len(outputs)):
-        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+    lengths = np.zeros(len(output_numbers), np.int64)
+    for k in range(len(output_numbers)):
+        reference = token_ids[
+            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
+        ]
         block_count = count_blocks_of_64_bits(len(reference))
-        if k == 0 or references[k] != references[k - 1]:
+        if k == 0 or reference_numbers[k] != reference_numbers[k - 1]:
             if k > 0:
-                previous = references[k - 1]
-                set_token_rows_to_zero(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
+                previous = reference_numbers[k - 1]
+                set_token_rows_to_zero(
+                    token_ids[sequence_offsets[previous] : sequence_offsets[previous + 1]], row_of_token
+                )
             fill_token_position_bitmasks(reference, row_of_token, position_bitmasks)
-        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
         for block in range(block_count):
             subsequence_bits[block] = ALL_BITS
         for j in range(len(output)):
             row = row_of_token[output[j]]
             if row > 0:
-                _add_token_to_common_subsequence(position_bitmasks[row], block_count, subsequence_bits)
+                _update_common_subsequence_with_token(position_bitmasks[row], block_count, subsequence_bits)
         lengths[k] = _count_zero_bits(subsequence_bits, len(reference))
     return lengths
 
 
 @kernel
-def _add_token_to_common_subsequence(
+def _update_common_subsequence_with_token(
     token_position_bits: BitVectors, block_count: int, subsequence_bits: BitVectors
 ) -> None:
-    """Update the bit vector of the longest common subsequence with the next output token."""
+    """Update the bit vector of the longest common subsequence with the next token of the output."""
     carry = ZERO_BITS
     for block in range(block_count):
         old = subsequence_bits[block]
@@ -78,9 +89,9 @@ def _add_token_to_common_subsequence(
 
 
 @kernel
-def _count_zero_bits(bit_vector: BitVectors, length: int) -> int:
-    """Count the zero bits among the first `length` bits of a bit vector."""
+def _count_zero_bits(bit_vector: BitVectors, bit_count: int) -> int:
+    """Count the bits of a bit vector that are 0."""
     count = 0
-    for i in range(length):
+    for i in range(bit_count):
         count += 1 - int((bit_vector[i >> 6] >> (np.uint64(i) & LAST_BIT)) & ONE_BIT)
     return count

@@ -23,7 +23,7 @@ from metassay.metrics.kernels.bit_vectors import (
     set_token_rows_to_zero,
 )
 from metassay.metrics.kernels.buffer_sizes import (
-    find_longest_sequence_length,
+    find_length_of_longest_sequence,
     find_maximum_distinct_token_count,
 )
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
@@ -36,27 +36,36 @@ SPLIT_MATRIX_BYTES = 1 << 20
 
 
 @kernel
-def count_edits(
-    ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
+def count_token_edits_by_kind(
+    token_ids: TokenIds,
+    sequence_offsets: Offsets,
+    vocabulary_size: int,
+    output_numbers: Positions,
+    reference_numbers: Positions,
 ) -> NDArray[np.int64]:
-    """Count for each output how many tokens are equal to its reference, substituted, deleted and inserted.
+    """Count, for each output, the tokens that equal those of its reference (hits), and those that are
+    substituted, deleted or inserted.
 
     Returns [inputs, 4]. The first entry is −1 where both sequences are so long that the caller must ask
     rapidfuzz itself.
     """
-    longest = find_longest_sequence_length(offsets)
+    longest = find_length_of_longest_sequence(sequence_offsets)
     blocks = count_blocks_of_64_bits(longest)
     # Row 0 of the bits stands for all tokens that do not occur in the reference.
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = find_maximum_distinct_token_count(ids, offsets, vocabulary_size, references)
+    most_distinct = find_maximum_distinct_token_count(
+        token_ids, sequence_offsets, vocabulary_size, reference_numbers
+    )
     position_bits = np.zeros((most_distinct + 1, blocks), np.uint64)
     most_vectors = min(longest * blocks, SPLIT_MATRIX_BYTES // 8 + longest + 64 * blocks)
     increases = np.empty(most_vectors, np.uint64)
     decreases = np.empty(most_vectors, np.uint64)
-    counts = np.zeros((len(outputs), 4), np.int64)
-    for k in range(len(outputs)):
-        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
-        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+    counts = np.zeros((len(output_numbers), 4), np.int64)
+    for k in range(len(output_numbers)):
+        reference = token_ids[
+            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
+        ]
+        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
         prefix = _compute_common_prefix_length(reference, output)
         suffix = _compute_common_suffix_length(reference[prefix:], output[prefix:])
         counts[k, HITS] = prefix + suffix
@@ -72,32 +81,38 @@ def count_edits(
             _compute_bit_parallel_edit_distance(
                 len(reference), output, row_of_token, position_bits, increases, decreases
             )
-            _count_edits_by_kind(reference, output, increases, decreases, counts[k])
+            _count_edits_along_best_alignment(reference, output, increases, decreases, counts[k])
             set_token_rows_to_zero(reference, row_of_token)
     return counts
 
 
 @kernel
-def _compute_common_prefix_length(first: TokenIds, second: TokenIds) -> int:
+def _compute_common_prefix_length(first_sequence: TokenIds, second_sequence: TokenIds) -> int:
     """Return the number of equal tokens at the start of two sequences."""
     n = 0
-    while n < len(first) and n < len(second) and first[n] == second[n]:
+    while n < len(first_sequence) and n < len(second_sequence) and first_sequence[n] == second_sequence[n]:
         n += 1
     return n
 
 
 @kernel
-def _compute_common_suffix_length(first: TokenIds, second: TokenIds) -> int:
+def _compute_common_suffix_length(first_sequence: TokenIds, second_sequence: TokenIds) -> int:
     """Return the number of equal tokens at the end of two sequences."""
     n = 0
-    while n < len(first) and n < len(second) and first[len(first) - 1 - n] == second[len(second) - 1 - n]:
+    while (
+        n < len(first_sequence)
+        and n < len(second_sequence)
+        and first_sequence[len(first_sequence) - 1 - n] == second_sequence[len(second_sequence) - 1 - n]
+    ):
         n += 1
     return n
 
 
 @kernel
 def _must_be_aligned_by_rapidfuzz(reference_length: int, output_length: int) -> bool:
-    """Return whether sequences are so long that the library rapidfuzz divides them before it aligns them."""
+    """Return whether two sequences are so long that the library rapidfuzz aligns them in parts, and may find
+    another alignment.
+    """
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
 
@@ -111,8 +126,8 @@ def _compute_bit_parallel_edit_distance(
     distance_increases: BitVectors,
     distance_decreases: BitVectors,
 ) -> None:
-    """Compute where the edit distance rises or falls along the reference after each token of the output, with
-    one bit per position.
+    """Compute the rows of the edit distance matrix of two token sequences, as bit vectors that say where the
+    distance rises and falls.
 
     Bit i of block b of `distance_increases` (`distance_decreases`) is set where the distance grows (falls) by
     one from reference position 64·b + i − 1 to the next. Names of the vectors in Hyyrö (2003):
@@ -146,14 +161,16 @@ def _compute_bit_parallel_edit_distance(
 
 
 @kernel
-def _count_edits_by_kind(
+def _count_edits_along_best_alignment(
     reference: TokenIds,
     output: TokenIds,
     distance_increases: BitVectors,
     distance_decreases: BitVectors,
     counts_by_kind: NDArray[np.int64],
 ) -> None:
-    """Follow the best alignment of two sequences back from their ends, and count its edits by kind."""
+    """Trace the alignment of two token sequences with the fewest edits from its end, and count its edits by
+    kind.
+    """
     blocks = count_blocks_of_64_bits(len(reference))
     i = len(reference)
     j = len(output)

@@ -1,8 +1,8 @@
 """METEOR's word alignment as NLTK computes it: equal words, then equal stems, then synonyms.
 
 In each stage the output is read from its end, and a word is aligned with the last position of the reference
-that is still free and matches. Words, stems and synonyms are integers: `stems[word]` is the stem of a word,
-and the synonyms of stem s are `synonyms[synonym_offsets[s] : synonym_offsets[s + 1]]`.
+that is still free and matches. Words, stems and synonyms are integers: `stem_of_word[word]` is the stem of
+a word, and the synonyms of stem s are `synonym_stems[synonym_offsets[s] : synonym_offsets[s + 1]]`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
+from metassay.metrics.kernels.buffer_sizes import find_length_of_longest_sequence
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -20,18 +20,24 @@ _NONE = -1
 
 @kernel
 def find_unmatched_words(
-    ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
+    token_ids: TokenIds,
+    sequence_offsets: Offsets,
+    vocabulary_size: int,
+    output_numbers: Positions,
+    reference_numbers: Positions,
 ) -> NDArray[np.bool_]:
-    """Find the words that occur in some output and its reference with different frequency, so that METEOR
-    needs their stems.
+    """Find the words for which METEOR needs stems: an output and its reference contain them with different
+    frequency.
 
     The others always find an equal word, so that METEOR never needs their stems.
     """
     is_unmatched = np.zeros(vocabulary_size, np.bool_)
     surplus = np.zeros(vocabulary_size, np.int64)
-    for k in range(len(outputs)):
-        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+    for k in range(len(output_numbers)):
+        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        reference = token_ids[
+            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
+        ]
         for word in output:
             surplus[word] += 1
         for word in reference:
@@ -48,25 +54,27 @@ def find_unmatched_words(
 
 @kernel
 def find_unmatched_stems(
-    ids: TokenIds,
-    offsets: Offsets,
+    token_ids: TokenIds,
+    sequence_offsets: Offsets,
     vocabulary_size: int,
-    outputs: Positions,
-    references: Positions,
-    stems: TokenIds,
+    output_numbers: Positions,
+    reference_numbers: Positions,
+    stem_of_word: TokenIds,
     stem_count: int,
 ) -> NDArray[np.bool_]:
-    """Find the stems for which METEOR needs synonyms: some output and its reference both have words without
-    an equal stem.
+    """Find the stems for which METEOR needs synonyms: an output contains one more often than its reference,
+    which has other words left.
 
     METEOR needs synonyms of these stems only.
     """
     is_unmatched = np.zeros(stem_count, np.bool_)
     surplus = np.zeros(vocabulary_size, np.int64)
     stem_surplus = np.zeros(stem_count, np.int64)
-    for k in range(len(outputs)):
-        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+    for k in range(len(output_numbers)):
+        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        reference = token_ids[
+            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
+        ]
         for word in output:
             surplus[word] += 1
         for word in reference:
@@ -74,30 +82,30 @@ def find_unmatched_stems(
         for words in (output, reference):
             for word in words:
                 if surplus[word] != 0:
-                    stem_surplus[stems[word]] += surplus[word]
+                    stem_surplus[stem_of_word[word]] += surplus[word]
                     surplus[word] = 0
         reference_has_surplus = False
         for word in reference:
-            reference_has_surplus |= stem_surplus[stems[word]] < 0
+            reference_has_surplus |= stem_surplus[stem_of_word[word]] < 0
         for word in output:
-            is_unmatched[stems[word]] |= reference_has_surplus and stem_surplus[stems[word]] > 0
+            is_unmatched[stem_of_word[word]] |= reference_has_surplus and stem_surplus[stem_of_word[word]] > 0
         for words in (output, reference):
             for word in words:
-                stem_surplus[stems[word]] = 0
+                stem_surplus[stem_of_word[word]] = 0
     return is_unmatched
 
 
 @kernel
-def compute_meteor(
-    ids: TokenIds,
-    offsets: Offsets,
+def compute_meteor_scores(
+    token_ids: TokenIds,
+    sequence_offsets: Offsets,
     vocabulary_size: int,
-    outputs: Positions,
-    references: Positions,
-    stems: TokenIds,
+    output_numbers: Positions,
+    reference_numbers: Positions,
+    stem_of_word: TokenIds,
     stem_count: int,
     synonym_offsets: Offsets,
-    synonyms: TokenIds,
+    synonym_stems: TokenIds,
     alpha: float,
     beta: float,
     gamma: float,
@@ -106,35 +114,42 @@ def compute_meteor(
 
     Returns [inputs].
     """
-    longest = find_longest_sequence_length(offsets)
-    last_unaligned = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
-    previous_unaligned = np.zeros(longest, np.int32)
-    aligned_to = np.zeros(longest, np.int32)
-    is_unaligned = np.zeros(longest, np.bool_)
-    scores = np.zeros(len(outputs), np.float64)
-    for k in range(len(outputs)):
-        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
-        aligned_to[: len(output)] = _NONE
-        is_unaligned[: len(reference)] = True
+    longest = find_length_of_longest_sequence(sequence_offsets)
+    last_unaligned_position = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
+    previous_unaligned_position = np.zeros(longest, np.int32)
+    reference_position_of_output = np.zeros(longest, np.int32)
+    is_reference_word_unaligned = np.zeros(longest, np.bool_)
+    scores = np.zeros(len(output_numbers), np.float64)
+    for k in range(len(output_numbers)):
+        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        reference = token_ids[
+            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
+        ]
+        reference_position_of_output[: len(output)] = _NONE
+        is_reference_word_unaligned[: len(reference)] = True
         matches = _align_identical_words(
-            output, reference, last_unaligned, previous_unaligned, aligned_to, is_unaligned
+            output,
+            reference,
+            last_unaligned_position,
+            previous_unaligned_position,
+            reference_position_of_output,
+            is_reference_word_unaligned,
         )
         if matches < min(len(output), len(reference)):
             matches += _align_words_by_stem_or_synonym(
                 output,
                 reference,
-                stems,
+                stem_of_word,
                 synonym_offsets,
-                synonyms,
-                last_unaligned,
-                previous_unaligned,
-                aligned_to,
-                is_unaligned,
+                synonym_stems,
+                last_unaligned_position,
+                previous_unaligned_position,
+                reference_position_of_output,
+                is_reference_word_unaligned,
             )
         if matches > 0:
-            chunks = _count_meteor_chunks(aligned_to[: len(output)])
-            scores[k] = _compute_meteor_score_of_alignment(
+            chunks = _count_meteor_chunks(reference_position_of_output[: len(output)])
+            scores[k] = _compute_meteor_score(
                 matches, chunks, len(output), len(reference), alpha, beta, gamma
             )
     return scores
@@ -144,29 +159,29 @@ def compute_meteor(
 def _align_identical_words(
     output: TokenIds,
     reference: TokenIds,
-    last_unaligned: TokenIds,
-    previous_unaligned: TokenIds,
-    aligned_to: TokenIds,
-    is_unaligned: NDArray[np.bool_],
+    last_unaligned_position: TokenIds,
+    previous_unaligned_position: TokenIds,
+    reference_position_of_output: TokenIds,
+    is_reference_word_unaligned: NDArray[np.bool_],
 ) -> int:
-    """Match equal words of an output and its reference, and return the number of matches.
+    """Align the words of an output with equal words of its reference. Returns the number of aligned words.
 
-    The free positions of each word form a linked list: `last_unaligned[word]` is the last one, and
-    `previous_unaligned[position]` the one before it.
+    The free positions of each word form a linked list: `last_unaligned_position[word]` is the last
+    one, and `previous_unaligned_position[position]` the one before it.
     """
     matches = 0
     for j in range(len(reference)):
-        previous_unaligned[j] = last_unaligned[reference[j]]
-        last_unaligned[reference[j]] = j
+        previous_unaligned_position[j] = last_unaligned_position[reference[j]]
+        last_unaligned_position[reference[j]] = j
     for i in range(len(output) - 1, -1, -1):
-        j = last_unaligned[output[i]]
+        j = last_unaligned_position[output[i]]
         if j != _NONE:
-            aligned_to[i] = j
-            is_unaligned[j] = False
-            last_unaligned[output[i]] = previous_unaligned[j]
+            reference_position_of_output[i] = j
+            is_reference_word_unaligned[j] = False
+            last_unaligned_position[output[i]] = previous_unaligned_position[j]
             matches += 1
     for word in reference:
-        last_unaligned[word] = _NONE
+        last_unaligned_position[word] = _NONE
     return matches
 
 
@@ -174,49 +189,49 @@ def _align_identical_words(
 def _align_words_by_stem_or_synonym(
     output: TokenIds,
     reference: TokenIds,
-    stems: TokenIds,
+    stem_of_word: TokenIds,
     synonym_offsets: Offsets,
-    synonyms: TokenIds,
-    last_unaligned: TokenIds,
-    previous_unaligned: TokenIds,
-    aligned_to: TokenIds,
-    is_unaligned: NDArray[np.bool_],
+    synonym_stems: TokenIds,
+    last_unaligned_position: TokenIds,
+    previous_unaligned_position: TokenIds,
+    reference_position_of_output: TokenIds,
+    is_reference_word_unaligned: NDArray[np.bool_],
 ) -> int:
-    """Match the remaining words of an output and its reference by equal stems, then by synonyms, and return
-    the number of matches.
+    """Align the remaining words of an output and its reference if their stems are equal, or else if they are
+    synonyms. Returns the number of words aligned here.
     """
     matches = 0
     for j in range(len(reference)):
-        if is_unaligned[j]:
-            previous_unaligned[j] = last_unaligned[stems[reference[j]]]
-            last_unaligned[stems[reference[j]]] = j
+        if is_reference_word_unaligned[j]:
+            previous_unaligned_position[j] = last_unaligned_position[stem_of_word[reference[j]]]
+            last_unaligned_position[stem_of_word[reference[j]]] = j
     for i in range(len(output) - 1, -1, -1):
-        stem = stems[output[i]]
-        if aligned_to[i] == _NONE and last_unaligned[stem] != _NONE:
-            aligned_to[i] = last_unaligned[stem]
-            last_unaligned[stem] = previous_unaligned[aligned_to[i]]
+        stem = stem_of_word[output[i]]
+        if reference_position_of_output[i] == _NONE and last_unaligned_position[stem] != _NONE:
+            reference_position_of_output[i] = last_unaligned_position[stem]
+            last_unaligned_position[stem] = previous_unaligned_position[reference_position_of_output[i]]
             matches += 1
     for i in range(len(output) - 1, -1, -1):
-        if aligned_to[i] == _NONE:
-            stem = stems[output[i]]
+        if reference_position_of_output[i] == _NONE:
+            stem = stem_of_word[output[i]]
             # The synonym whose free position comes last, or the stem itself.
             chosen = stem
             for s in range(synonym_offsets[stem], synonym_offsets[stem + 1]):
-                if last_unaligned[synonyms[s]] > last_unaligned[chosen]:
-                    chosen = synonyms[s]
-            if last_unaligned[chosen] != _NONE:
-                aligned_to[i] = last_unaligned[chosen]
-                last_unaligned[chosen] = previous_unaligned[aligned_to[i]]
+                if last_unaligned_position[synonym_stems[s]] > last_unaligned_position[chosen]:
+                    chosen = synonym_stems[s]
+            if last_unaligned_position[chosen] != _NONE:
+                reference_position_of_output[i] = last_unaligned_position[chosen]
+                last_unaligned_position[chosen] = previous_unaligned_position[reference_position_of_output[i]]
                 matches += 1
     for j in range(len(reference)):
-        if is_unaligned[j]:
-            last_unaligned[stems[reference[j]]] = _NONE
+        if is_reference_word_unaligned[j]:
+            last_unaligned_position[stem_of_word[reference[j]]] = _NONE
     return matches
 
 
 @kernel
 def _count_meteor_chunks(aligned_positions: TokenIds) -> int:
-    """Count the groups of neighbouring matched words that have the same order in output and reference."""
+    """Count the groups of neighbouring aligned words that stand in the same order in output and reference."""
     chunks = 0
     expected = _NONE
     for i in range(len(aligned_positions)):
@@ -229,17 +244,20 @@ def _count_meteor_chunks(aligned_positions: TokenIds) -> int:
 
 
 @kernel
-def _compute_meteor_score_of_alignment(
-    matches: int,
-    chunks: int,
+def _compute_meteor_score(
+    match_count: int,
+    chunk_count: int,
     output_length: int,
     reference_length: int,
     alpha: float,
     beta: float,
     gamma: float,
 ) -> float:
-    precision = matches / output_length
-    recall = matches / reference_length
+    """Compute the METEOR score of one output from the number of aligned words and of groups in the same order
+    (chunks).
+    """
+    precision = match_count / output_length
+    recall = match_count / reference_length
     mean = (precision * recall) / (alpha * precision + (1 - alpha) * recall)
-    penalty: float = gamma * (chunks / matches) ** beta
+    penalty: float = gamma * (chunk_count / match_count) ** beta
     return (1 - penalty) * mean

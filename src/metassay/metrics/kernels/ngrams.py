@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
+from metassay.metrics.kernels.buffer_sizes import find_length_of_longest_sequence
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -27,28 +27,31 @@ _EMPTY_SLOT = np.uint64(0)
 
 @kernel
 def count_shared_ngrams(
-    ids: TokenIds,
-    offsets: Offsets,
-    outputs: Positions,
-    reference_sets: Positions,
-    set_offsets: Offsets,
-    set_sequences: Positions,
-    order: int,
+    token_ids: TokenIds,
+    sequence_offsets: Offsets,
+    output_numbers: Positions,
+    reference_set_of_output: Positions,
+    reference_set_offsets: Offsets,
+    reference_numbers: Positions,
+    max_ngram_length: int,
 ) -> NDArray[np.int64]:
-    """Count for each output the n-grams that it shares with its references, separately for n from 1 to
-    `order`.
+    """Count the n-grams that each output shares with its references, separately for each n up to
+    `max_ngram_length`.
 
-    Returns [inputs, order]. An n-gram counts at most as often as in the reference that has it most often.
-    Input k compares the sequence `outputs[k]` with all sequences of the set `reference_sets[k]`; set s has
-    the sequences `set_sequences[set_offsets[s] : set_offsets[s + 1]]`. Inputs with the same set should follow
-    each other, because the table of a set is built only when it differs from the one before.
+    Returns [inputs, max_ngram_length]. An n-gram counts at most as often as in the reference that has it most
+    often. Input k compares the sequence `output_numbers[k]` with all sequences of the set
+    `reference_set_of_output[k]`; set s has the sequences `reference_numbers[reference_set_offsets[s] :
+    reference_set_offsets[s + 1]]`. Inputs with the same set should follow each other, because the table of a
+    set is built only when it differs from the one before.
     """
-    matches = np.zeros((len(outputs), order), np.int64)
+    matches = np.zeros((len(output_numbers), max_ngram_length), np.int64)
     largest_capacity = 1
-    for s in range(len(set_offsets) - 1):
-        sequences = set_sequences[set_offsets[s] : set_offsets[s + 1]]
-        largest_capacity = max(largest_capacity, _choose_hash_table_capacity(offsets, sequences, order))
-    longest = find_longest_sequence_length(offsets)
+    for s in range(len(reference_set_offsets) - 1):
+        sequences = reference_numbers[reference_set_offsets[s] : reference_set_offsets[s + 1]]
+        largest_capacity = max(
+            largest_capacity, _choose_ngram_table_size(sequence_offsets, sequences, max_ngram_length)
+        )
+    longest = find_length_of_longest_sequence(sequence_offsets)
     key_buffer = np.zeros(largest_capacity, np.uint64)
     reference_count_buffer = np.zeros(largest_capacity, np.int32)
     remaining_count_buffer = np.zeros(largest_capacity, np.int32)
@@ -58,11 +61,13 @@ def count_shared_ngrams(
     reference_counts = reference_count_buffer
     remaining_counts = remaining_count_buffer
     current_set = np.int64(-1)
-    for k in range(len(outputs)):
-        if reference_sets[k] != current_set:
-            current_set = reference_sets[k]
-            sequences = set_sequences[set_offsets[current_set] : set_offsets[current_set + 1]]
-            capacity = _choose_hash_table_capacity(offsets, sequences, order)
+    for k in range(len(output_numbers)):
+        if reference_set_of_output[k] != current_set:
+            current_set = reference_set_of_output[k]
+            sequences = reference_numbers[
+                reference_set_offsets[current_set] : reference_set_offsets[current_set + 1]
+            ]
+            capacity = _choose_ngram_table_size(sequence_offsets, sequences, max_ngram_length)
             keys = key_buffer[:capacity]
             reference_counts = reference_count_buffer[:capacity]
             remaining_counts = remaining_count_buffer[:capacity]
@@ -72,29 +77,35 @@ def count_shared_ngrams(
             for sequence in sequences:
                 for slot in range(capacity):
                     remaining_counts[slot] = 0
-                reference = ids[offsets[sequence] : offsets[sequence + 1]]
-                _add_reference_ngrams_to_hash_table(
-                    reference, order, keys, reference_counts, remaining_counts, prefix_slots
+                reference = token_ids[sequence_offsets[sequence] : sequence_offsets[sequence + 1]]
+                _count_reference_ngrams(
+                    reference, max_ngram_length, keys, reference_counts, remaining_counts, prefix_slots
                 )
         _copy_ngram_counts(reference_counts, remaining_counts)
-        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        _count_ngram_matches(output, order, keys, remaining_counts, starts, prefix_slots, matches[k])
+        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        _count_ngram_matches(
+            output, max_ngram_length, keys, remaining_counts, starts, prefix_slots, matches[k]
+        )
     return matches
 
 
 @kernel
-def _copy_ngram_counts(source: Counts, target: Counts) -> None:
-    """Copy an array of counts. This is a separate function because the compiler then vectorises the loop."""
-    for slot in range(len(source)):
-        target[slot] = source[slot]
+def _copy_ngram_counts(source_counts: Counts, target_counts: Counts) -> None:
+    """Copy an array of counts in a function of its own, because the compiler then vectorises the loop."""
+    for slot in range(len(source_counts)):
+        target_counts[slot] = source_counts[slot]
 
 
 @kernel
-def _choose_hash_table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
-    """Return the size, a power of two, that a hash table for all n-grams of some sequences needs."""
+def _choose_ngram_table_size(
+    sequence_offsets: Offsets, sequence_numbers: Positions, max_ngram_length: int
+) -> int:
+    """Return the size of a hash table, a power of two, that has room for all n-grams of the given
+    sequences.
+    """
     ngrams = 0
-    for sequence in sequences:
-        ngrams += order * (offsets[sequence + 1] - offsets[sequence])
+    for sequence in sequence_numbers:
+        ngrams += max_ngram_length * (sequence_offsets[sequence + 1] - sequence_offsets[sequence])
     capacity = 64
     while capacity < 2 * ngrams + 2:
         capacity *= 2
@@ -102,85 +113,88 @@ def _choose_hash_table_capacity(offsets: Offsets, sequences: Positions, order: i
 
 
 @kernel
-def _add_reference_ngrams_to_hash_table(
-    reference: TokenIds,
-    order: int,
-    keys: Keys,
-    reference_counts: Counts,
-    own_counts: Counts,
-    prefix_slots: Slots,
+def _count_reference_ngrams(
+    reference_token_ids: TokenIds,
+    max_ngram_length: int,
+    ngram_keys: Keys,
+    highest_counts: Counts,
+    counts_in_this_reference: Counts,
+    slots_of_prefixes: Slots,
 ) -> None:
-    """Count the n-grams of a reference in a hash table, which keeps for each n-gram its highest count in any
+    """Add the n-grams of a reference to a hash table. For each n-gram the table has its highest count in any
     reference.
 
-    `own_counts` must be 0 everywhere. `prefix_slots[i]` is one more than the slot of the n-gram that begins
-    at position i, 0 for the empty one.
+    `counts_in_this_reference` must be 0 everywhere. `slots_of_prefixes[i]` is one more than the slot of the
+    n-gram that begins at position i, 0 for the empty one.
     """
-    slot_mask = np.uint64(len(keys) - 1)
-    shift = _compute_bit_shift_for_table_size(len(keys))
-    length = len(reference)
+    slot_mask = np.uint64(len(ngram_keys) - 1)
+    shift = _compute_bit_shift_for_table_size(len(ngram_keys))
+    length = len(reference_token_ids)
     for i in range(length):
-        prefix_slots[i] = 0
-    for n in range(order):
+        slots_of_prefixes[i] = 0
+    for n in range(max_ngram_length):
         for i in range(length - n):
-            key = ((np.uint64(prefix_slots[i]) << _PREFIX_SHIFT) | np.uint64(reference[i + n])) + _ONE
+            key = (
+                (np.uint64(slots_of_prefixes[i]) << _PREFIX_SHIFT) | np.uint64(reference_token_ids[i + n])
+            ) + _ONE
             slot = (key * _FIBONACCI_MULTIPLIER) >> shift
-            while keys[slot] != key and keys[slot] != _EMPTY_SLOT:
+            while ngram_keys[slot] != key and ngram_keys[slot] != _EMPTY_SLOT:
                 slot = (slot + _ONE) & slot_mask
-            keys[slot] = key
-            own_counts[slot] += 1
-            reference_counts[slot] = max(reference_counts[slot], own_counts[slot])
-            prefix_slots[i] = slot + _ONE
+            ngram_keys[slot] = key
+            counts_in_this_reference[slot] += 1
+            highest_counts[slot] = max(highest_counts[slot], counts_in_this_reference[slot])
+            slots_of_prefixes[i] = slot + _ONE
 
 
 @kernel
 def _count_ngram_matches(
-    output: TokenIds,
-    order: int,
-    keys: Keys,
-    remaining_counts: Counts,
-    starts: Slots,
-    prefix_slots: Slots,
-    matches: NDArray[np.int64],
+    output_token_ids: TokenIds,
+    max_ngram_length: int,
+    ngram_keys: Keys,
+    remaining_reference_counts: Counts,
+    ngram_starts: Slots,
+    slots_of_prefixes: Slots,
+    match_counts: NDArray[np.int64],
 ) -> None:
-    """Count the n-grams of an output that the references contain. An n-gram of the references can be matched
-    only once.
+    """Count the n-grams of an output that occur in its references, each at most as often as there.
 
-    `starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
+    `ngram_starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
-    slot_mask = np.uint64(len(keys) - 1)
-    shift = _compute_bit_shift_for_table_size(len(keys))
-    length = len(output)
+    slot_mask = np.uint64(len(ngram_keys) - 1)
+    shift = _compute_bit_shift_for_table_size(len(ngram_keys))
+    length = len(output_token_ids)
     candidates = length
     for i in range(length):
-        starts[i] = i
-        prefix_slots[i] = 0
-    for n in range(order):
+        ngram_starts[i] = i
+        slots_of_prefixes[i] = 0
+    for n in range(max_ngram_length):
         matched = 0
         survivors = 0
         for i in range(candidates):
-            last = np.uint64(starts[i]) + np.uint64(n)
+            last = np.uint64(ngram_starts[i]) + np.uint64(n)
             if last >= np.uint64(length):
                 break
-            key = ((np.uint64(prefix_slots[i]) << _PREFIX_SHIFT) | np.uint64(output[last])) + _ONE
+            key = (
+                (np.uint64(slots_of_prefixes[i]) << _PREFIX_SHIFT) | np.uint64(output_token_ids[last])
+            ) + _ONE
             slot = (key * _FIBONACCI_MULTIPLIER) >> shift
-            while keys[slot] != key and keys[slot] != _EMPTY_SLOT:
+            while ngram_keys[slot] != key and ngram_keys[slot] != _EMPTY_SLOT:
                 slot = (slot + _ONE) & slot_mask
             # Arithmetic instead of branches: processors predict badly whether an n-gram is found.
-            is_found = int(keys[slot] == key)
-            is_match = is_found & int(remaining_counts[slot] > 0)
-            remaining_counts[slot] -= is_match
+            is_found = int(ngram_keys[slot] == key)
+            is_match = is_found & int(remaining_reference_counts[slot] > 0)
+            remaining_reference_counts[slot] -= is_match
             matched += is_match
-            starts[survivors] = starts[i]
-            prefix_slots[survivors] = slot + _ONE
+            ngram_starts[survivors] = ngram_starts[i]
+            slots_of_prefixes[survivors] = slot + _ONE
             survivors += is_found
         candidates = survivors
-        matches[n] = matched
+        match_counts[n] = matched
 
 
 @kernel
 def _compute_bit_shift_for_table_size(table_size: int) -> np.uint64:
-    """Return by how many bits a 64-bit hash must be shifted to be a position in a table of this size."""
+    """Return by how many bits a 64-bit hash is shifted to get a position in a hash table."""
     shift = np.uint64(64)
     while table_size > 1:
         table_size >>= 1

@@ -44,45 +44,50 @@ NO_CUTOFF = np.int64(2**31 - 1)
 
 @kernel
 def compute_ranking_measures(
-    offsets: Integers,
-    grades: Grades,
-    topics: Integers,
+    list_offsets: Integers,
+    document_grades: Grades,
+    topic_of_list: Integers,
     judged_offsets: Integers,
     judged_grades: Grades,
-    measures: Integers,
-    arguments: Scores,
-    relevance_thresholds: Integers,
-    depths: Integers,
-    discounts: Scores,
+    measure_codes: Integers,
+    measure_arguments: Scores,
+    min_relevant_grades: Integers,
+    list_depths: Integers,
+    rank_discounts: Scores,
 ) -> Scores:
     """Compute several measures of retrieval quality, such as nDCG, for each ranked list.
 
-    Returns [lists, measures]. List i has the grades `grades[offsets[i] : offsets[i + 1]]` and belongs to
-    topic t = `topics[i]`, with the judged grades `judged_grades[judged_offsets[t] : judged_offsets[t + 1]]`.
-    Each measure has a code, an argument (see `_compute_ranking_measure`), a relevance threshold and a depth
-    to which lists are cut first. `discounts[i]` is log2(i + 2).
+    Returns [lists, measures]. List i has the grades `document_grades[list_offsets[i] : list_offsets[i + 1]]`
+    and belongs to topic t = `topic_of_list[i]`, with the judged grades `judged_grades[judged_offsets[t] :
+    judged_offsets[t + 1]]`. Each measure has a code, an argument (see `_compute_ranking_measure`), a
+    relevance threshold and a depth to which lists are cut first. `rank_discounts[i]` is log2(i + 2).
     """
-    scores = np.empty((len(topics), len(measures)), np.float64)
-    for i in range(len(topics)):
-        topic = topics[i]
+    scores = np.empty((len(topic_of_list), len(measure_codes)), np.float64)
+    for i in range(len(topic_of_list)):
+        topic = topic_of_list[i]
         topic_grades = judged_grades[judged_offsets[topic] : judged_offsets[topic + 1]]
-        for m in range(len(measures)):
-            end = min(offsets[i] + depths[m], offsets[i + 1])
-            list_grades = grades[offsets[i] : end]
+        for m in range(len(measure_codes)):
+            end = min(list_offsets[i] + list_depths[m], list_offsets[i + 1])
+            list_grades = document_grades[list_offsets[i] : end]
             scores[i, m] = _compute_ranking_measure(
-                measures[m], arguments[m], relevance_thresholds[m], list_grades, topic_grades, discounts
+                measure_codes[m],
+                measure_arguments[m],
+                min_relevant_grades[m],
+                list_grades,
+                topic_grades,
+                rank_discounts,
             )
     return scores
 
 
 @kernel
 def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
-    measure: int,
+    measure_code: int,
     measure_argument: float,
     min_relevant_grade: int,
-    grades: Grades,
+    document_grades: Grades,
     judged_grades: Grades,
-    discounts: Scores,
+    rank_discounts: Scores,
 ) -> float:
     """Compute one measure of retrieval quality for one ranked list from the relevance grades of its
     documents.
@@ -90,89 +95,102 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
     `measure_argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal
     rank, `min_relevant_grade` is the highest grade that there is.
     """
-    retrieved = len(grades)
-    if measure == NDCG:
+    retrieved = len(document_grades)
+    if measure_code == NDCG:
         cutoff = int(measure_argument)
-        ideal = _discounted_cumulative_gain(judged_grades, cutoff, discounts)
-        return _discounted_cumulative_gain(grades, cutoff, discounts) / ideal if ideal > 0.0 else 0.0
-    if measure == JUDGED:
+        ideal = _discounted_cumulative_gain(judged_grades, cutoff, rank_discounts)
+        return (
+            _discounted_cumulative_gain(document_grades, cutoff, rank_discounts) / ideal
+            if ideal > 0.0
+            else 0.0
+        )
+    if measure_code == JUDGED:
         shown = min(int(measure_argument), retrieved)
-        return _count_relevant_documents(grades, 0, shown) / shown if shown else 0.0
-    if measure == EXPECTED_RECIPROCAL_RANK:
-        return _expected_reciprocal_rank(grades, min_relevant_grade, min(int(measure_argument), retrieved))
-    if measure == RANK_BIASED_PRECISION:
-        return _rank_biased_precision(grades, min_relevant_grade, measure_argument)
+        return _count_relevant_documents(document_grades, 0, shown) / shown if shown else 0.0
+    if measure_code == EXPECTED_RECIPROCAL_RANK:
+        return _expected_reciprocal_rank(
+            document_grades, min_relevant_grade, min(int(measure_argument), retrieved)
+        )
+    if measure_code == RANK_BIASED_PRECISION:
+        return _rank_biased_precision(document_grades, min_relevant_grade, measure_argument)
     relevant = 0
     while relevant < len(judged_grades) and judged_grades[relevant] >= min_relevant_grade:
         relevant += 1
     if relevant == 0 or retrieved == 0:
         return 0.0
-    if measure == RECIPROCAL_RANK:
-        return _reciprocal_rank(grades, min_relevant_grade)
-    if measure == INTERPOLATED_PRECISION:
-        return _interpolated_precision(grades, relevant, min_relevant_grade, measure_argument)
-    if measure == BPREF:
-        return _binary_preference(grades, relevant, len(judged_grades) - relevant, min_relevant_grade)
-    if measure == R_PRECISION:
-        return _count_relevant_documents(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
-    if measure >= SET_PRECISION:
-        hits = _count_relevant_documents(grades, min_relevant_grade, retrieved)
+    if measure_code == RECIPROCAL_RANK:
+        return _reciprocal_rank(document_grades, min_relevant_grade)
+    if measure_code == INTERPOLATED_PRECISION:
+        return _interpolated_precision(document_grades, relevant, min_relevant_grade, measure_argument)
+    if measure_code == BPREF:
+        return _binary_preference(
+            document_grades, relevant, len(judged_grades) - relevant, min_relevant_grade
+        )
+    if measure_code == R_PRECISION:
         return (
-            _compute_order_independent_measure(measure, hits, retrieved, relevant, measure_argument)
+            _count_relevant_documents(document_grades, min_relevant_grade, min(relevant, retrieved))
+            / relevant
+        )
+    if measure_code >= SET_PRECISION:
+        hits = _count_relevant_documents(document_grades, min_relevant_grade, retrieved)
+        return (
+            _compute_order_independent_measure(measure_code, hits, retrieved, relevant, measure_argument)
             if hits
             else 0.0
         )
     cutoff = int(measure_argument)
     end = min(cutoff, retrieved)
-    if measure == AVERAGE_PRECISION:
-        return _average_precision(grades, relevant, min_relevant_grade, end)
-    hits = _count_relevant_documents(grades, min_relevant_grade, end)
-    if measure == PRECISION:
+    if measure_code == AVERAGE_PRECISION:
+        return _average_precision(document_grades, relevant, min_relevant_grade, end)
+    hits = _count_relevant_documents(document_grades, min_relevant_grade, end)
+    if measure_code == PRECISION:
         return hits / cutoff
-    if measure == RELATIVE_PRECISION:
+    if measure_code == RELATIVE_PRECISION:
         return hits / min(cutoff, relevant)
-    if measure == RECALL:
+    if measure_code == RECALL:
         return hits / relevant
     return 1.0 if hits else 0.0  # SUCCESS
 
 
 @kernel
-def _count_relevant_documents(grades: Grades, min_relevant_grade: int, cutoff: int) -> int:
-    """Count the relevant documents among the first ones of a ranked list."""
+def _count_relevant_documents(document_grades: Grades, min_relevant_grade: int, cutoff: int) -> int:
+    """Count the relevant documents above a cut-off rank in a ranked list."""
     count = 0
     for i in range(cutoff):
-        count += grades[i] >= min_relevant_grade
+        count += document_grades[i] >= min_relevant_grade
     return count
 
 
 @kernel
-def _average_precision(grades: Grades, relevant_count: int, min_relevant_grade: int, cutoff: int) -> float:
+def _average_precision(
+    document_grades: Grades, relevant_count: int, min_relevant_grade: int, cutoff: int
+) -> float:
     """Compute the average precision of a ranked list: the mean, over relevant documents, of the precision at
     their rank.
     """
     hits = 0
     total = 0.0
     for i in range(cutoff):
-        if grades[i] >= min_relevant_grade:
+        if document_grades[i] >= min_relevant_grade:
             hits += 1
             total += hits / (i + 1)
     return total / relevant_count
 
 
 @kernel
-def _reciprocal_rank(grades: Grades, min_relevant_grade: int) -> float:
+def _reciprocal_rank(document_grades: Grades, min_relevant_grade: int) -> float:
     """Compute 1 / rank of the first relevant document, or 0 if there is none."""
-    for i in range(len(grades)):
-        if grades[i] >= min_relevant_grade:
+    for i in range(len(document_grades)):
+        if document_grades[i] >= min_relevant_grade:
             return 1.0 / (i + 1)
     return 0.0
 
 
 @kernel
 def _interpolated_precision(
-    grades: Grades, relevant_count: int, min_relevant_grade: int, recall: float
+    document_grades: Grades, relevant_count: int, min_relevant_grade: int, recall: float
 ) -> float:
-    """Compute the highest precision at or after the rank where a recall is reached.
+    """Compute the highest precision from the rank on at which a given recall is reached.
 
     The number of relevant documents that makes up `recall` is rounded, halves up, as from trec_eval 10 on.
     """
@@ -181,25 +199,25 @@ def _interpolated_precision(
         needed += 1
     hits = 0
     best = 0.0
-    for i in range(len(grades)):
-        hits += grades[i] >= min_relevant_grade
+    for i in range(len(document_grades)):
+        hits += document_grades[i] >= min_relevant_grade
         if hits >= needed and hits / (i + 1) > best:
             best = hits / (i + 1)
     return best
 
 
 @kernel
-def _discounted_cumulative_gain(grades: Grades, cutoff: int, discounts: Scores) -> float:
+def _discounted_cumulative_gain(document_grades: Grades, cutoff: int, rank_discounts: Scores) -> float:
     """Compute the sum of the grades of the first documents, each divided by the discount of its rank."""
     total = 0.0
-    for i in range(min(cutoff, len(grades))):
-        if grades[i] > 0:
-            total += grades[i] / discounts[i]
+    for i in range(min(cutoff, len(document_grades))):
+        if document_grades[i] > 0:
+            total += document_grades[i] / rank_discounts[i]
     return total
 
 
 @kernel
-def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence: float) -> float:
+def _rank_biased_precision(document_grades: Grades, min_relevant_grade: int, persistence: float) -> float:
     """Compute rank-biased precision: relevant documents count less at each further rank, by the factor
     `persistence`.
 
@@ -207,15 +225,15 @@ def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence:
     """
     weight = 1.0
     total = 0.0
-    for i in range(len(grades)):
-        if grades[i] >= min_relevant_grade:
+    for i in range(len(document_grades)):
+        if document_grades[i] >= min_relevant_grade:
             total += weight
         weight *= persistence
     return (1.0 - persistence) * total
 
 
 @kernel
-def _expected_reciprocal_rank(grades: Grades, highest_grade: int, cutoff: int) -> float:
+def _expected_reciprocal_rank(document_grades: Grades, highest_grade: int, cutoff: int) -> float:
     """Compute the expected 1 / rank at which a reader stops, who is more likely to stop at documents with
     high grades.
 
@@ -224,8 +242,8 @@ def _expected_reciprocal_rank(grades: Grades, highest_grade: int, cutoff: int) -
     still_reading = 1.0
     total = 0.0
     for i in range(cutoff):
-        if grades[i] > 0:
-            stops = (2.0 ** min(grades[i], highest_grade) - 1.0) / 2.0**highest_grade
+        if document_grades[i] > 0:
+            stops = (2.0 ** min(document_grades[i], highest_grade) - 1.0) / 2.0**highest_grade
             total += still_reading * stops / (i + 1)
             still_reading *= 1.0 - stops
     return total
@@ -233,37 +251,39 @@ def _expected_reciprocal_rank(grades: Grades, highest_grade: int, cutoff: int) -
 
 @kernel
 def _binary_preference(
-    grades: Grades, relevant_count: int, nonrelevant_count: int, min_relevant_grade: int
+    document_grades: Grades, relevant_count: int, nonrelevant_count: int, min_relevant_grade: int
 ) -> float:
-    """Compute bpref: how seldom judged nonrelevant documents are ranked above relevant ones.
+    """Compute bpref, which is high if few documents judged nonrelevant are ranked above relevant ones.
 
     It is the share of the judged nonrelevant documents that are ranked below each relevant one.
     """
     nonrelevant_above = 0
     total = 0.0
-    for i in range(len(grades)):
-        if grades[i] >= min_relevant_grade:
+    for i in range(len(document_grades)):
+        if document_grades[i] >= min_relevant_grade:
             share_above = 0.0
             if nonrelevant_above:
                 share_above = min(nonrelevant_above, relevant_count) / min(nonrelevant_count, relevant_count)
             total += 1.0 - share_above
-        elif grades[i] >= 0:
+        elif document_grades[i] >= 0:
             nonrelevant_above += 1
     return total / relevant_count
 
 
 @kernel
 def _compute_order_independent_measure(
-    measure: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
+    measure_code: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
 ) -> float:
-    """Compute a measure that ignores the order of documents, such as precision, from numbers of documents."""
-    if measure == SET_PRECISION:
+    """Compute precision, recall or another measure that ignores the order of documents, from numbers of
+    documents.
+    """
+    if measure_code == SET_PRECISION:
         return hit_count / retrieved_count
-    if measure == SET_RELATIVE_PRECISION:
+    if measure_code == SET_RELATIVE_PRECISION:
         return hit_count / min(retrieved_count, relevant_count)
-    if measure == SET_RECALL:
+    if measure_code == SET_RECALL:
         return hit_count / relevant_count
-    if measure == SET_AVERAGE_PRECISION:
+    if measure_code == SET_AVERAGE_PRECISION:
         return hit_count * hit_count / (retrieved_count * relevant_count)
     precision = hit_count / retrieved_count
     recall = hit_count / relevant_count

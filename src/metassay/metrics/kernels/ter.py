@@ -58,17 +58,19 @@ class WordAlignment(NamedTuple):
 
 @kernel
 def count_ter_edits(
-    ids: TokenIds, offsets: Offsets, outputs: Positions, references: Positions
+    token_ids: TokenIds, sequence_offsets: Offsets, output_numbers: Positions, reference_numbers: Positions
 ) -> NDArray[np.int64]:
-    """Count the edits, including shifts, that turn each output into its reference: [inputs]."""
+    """Count the edits that turn each output into its reference. Moving a run of words (a shift) is one
+    edit.
+    """
     longest = 1
     most_cells = 1
-    for k in range(len(outputs)):
-        output_length = offsets[outputs[k] + 1] - offsets[outputs[k]]
-        reference_length = offsets[references[k] + 1] - offsets[references[k]]
+    for k in range(len(output_numbers)):
+        output_length = sequence_offsets[output_numbers[k] + 1] - sequence_offsets[output_numbers[k]]
+        reference_length = sequence_offsets[reference_numbers[k] + 1] - sequence_offsets[reference_numbers[k]]
         longest = max(longest, output_length, reference_length)
         most_cells = max(
-            most_cells, (output_length + 1) * _compute_matrix_row_width(output_length, reference_length)
+            most_cells, (output_length + 1) * _compute_stored_columns_per_row(output_length, reference_length)
         )
     low = np.zeros(longest + 2, np.int64)
     high = np.zeros(longest + 2, np.int64)
@@ -81,99 +83,113 @@ def count_ter_edits(
     words = np.zeros(longest, np.int32)
     shifted = np.zeros(longest, np.int32)
     best = np.zeros(longest, np.int32)
-    edits = np.zeros(len(outputs), np.int64)
-    for k in range(len(outputs)):
-        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
-        start = offsets[outputs[k]]
-        n = offsets[outputs[k] + 1] - start
+    edits = np.zeros(len(output_numbers), np.int64)
+    for k in range(len(output_numbers)):
+        reference = token_ids[
+            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
+        ]
+        start = sequence_offsets[output_numbers[k]]
+        n = sequence_offsets[output_numbers[k] + 1] - start
         if len(reference) == 0 or n == 0:
             edits[k] = max(n, len(reference))
             continue
         for i in range(n):
-            words[i] = ids[start + i]
-        shape = (n + 1, _compute_matrix_row_width(n, len(reference)))
+            words[i] = token_ids[start + i]
+        shape = (n + 1, _compute_stored_columns_per_row(n, len(reference)))
         cells = shape[0] * shape[1]
         matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))
-        edits[k] = _count_edits_with_shifts(
+        edits[k] = _count_word_edits_and_shifts(
             words[:n], reference, matrix, alignment, rows, shifted[:n], best[:n]
         )
     return edits
 
 
 @kernel
-def _count_edits_with_shifts(
-    words: TokenIds,
-    reference: TokenIds,
-    matrix: BeamMatrix,
-    alignment: WordAlignment,
-    rows: Distances,
-    shifted: TokenIds,
-    best_shift: TokenIds,
+def _count_word_edits_and_shifts(
+    output_words: TokenIds,
+    reference_words: TokenIds,
+    beam_matrix: BeamMatrix,
+    word_alignment: WordAlignment,
+    row_buffers: Distances,
+    shifted_words: TokenIds,
+    best_shifted_words: TokenIds,
 ) -> int:
-    """Shift words while that reduces the edit distance; return the number of shifts and edits."""
-    _set_beam_bounds(len(words), len(reference), matrix)
+    """Move words of an output as long as that reduces its edit distance. Returns the number of moves and
+    edits.
+    """
+    _set_beam_bounds(len(output_words), len(reference_words), beam_matrix)
     shifts = 0
     candidates = ZERO
     first_changed = ZERO
     while True:
-        distance = _complete_edit_distance_matrix(words, reference, first_changed, matrix, rows)
+        distance = _complete_edit_distance_matrix(
+            output_words, reference_words, first_changed, beam_matrix, row_buffers
+        )
         if distance == 0:
             return shifts
-        _trace_word_alignment(words, reference, matrix, alignment)
-        gain, candidates = _find_best_shift(
-            words, reference, distance, candidates, matrix, alignment, rows, shifted, best_shift
+        _trace_word_alignment(output_words, reference_words, beam_matrix, word_alignment)
+        gain, candidates = _find_best_word_shift(
+            output_words,
+            reference_words,
+            distance,
+            candidates,
+            beam_matrix,
+            word_alignment,
+            row_buffers,
+            shifted_words,
+            best_shifted_words,
         )
         if candidates >= _MAX_CANDIDATES or gain <= 0:
             return shifts + distance
         shifts += 1
         first_changed = ZERO
-        while words[first_changed] == best_shift[first_changed]:
+        while output_words[first_changed] == best_shifted_words[first_changed]:
             first_changed += 1
-        for i in range(len(words)):
-            words[i] = best_shift[i]
+        for i in range(len(output_words)):
+            output_words[i] = best_shifted_words[i]
 
 
 @kernel
-def _compute_beam_width(output_length: int, reference_length: int) -> int:
-    """Number of columns on either side of the diagonal of the matrix that are computed."""
+def _compute_ter_beam_width(output_length: int, reference_length: int) -> int:
+    """Compute how many columns of the matrix are needed on either side of its diagonal, as in tercom."""
     ratio = reference_length / output_length if output_length > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
 
 
 @kernel
-def _compute_matrix_row_width(output_length: int, reference_length: int) -> int:
-    """Number of columns of a row of the matrix that are stored."""
-    return min(reference_length + 1, 2 * _compute_beam_width(output_length, reference_length) + 1)
+def _compute_stored_columns_per_row(output_length: int, reference_length: int) -> int:
+    """Compute how many columns of each row of the matrix are stored."""
+    return min(reference_length + 1, 2 * _compute_ter_beam_width(output_length, reference_length) + 1)
 
 
 @kernel
-def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
-    """Write the first and last column of the beam in each row of the matrix."""
+def _set_beam_bounds(output_length: int, reference_length: int, beam_matrix: BeamMatrix) -> None:
+    """Decide for each row of the edit distance matrix which columns are computed (the beam)."""
     ratio = reference_length / output_length
-    width = _compute_beam_width(output_length, reference_length)
+    width = _compute_ter_beam_width(output_length, reference_length)
     for i in range(1, output_length + 1):
         diagonal = math.floor(i * ratio)
-        matrix.low[i] = max(0, diagonal - width)
-        matrix.high[i] = min(reference_length + 1, diagonal + width)
-    matrix.high[output_length] = reference_length + 1
-    matrix.low[0] = 0
-    matrix.high[0] = reference_length + 1
+        beam_matrix.low[i] = max(0, diagonal - width)
+        beam_matrix.high[i] = min(reference_length + 1, diagonal + width)
+    beam_matrix.high[output_length] = reference_length + 1
+    beam_matrix.low[0] = 0
+    beam_matrix.high[0] = reference_length + 1
 
 
 @kernel
-def _load_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> None:
-    """Copy row i of the matrix to a buffer, with infinity on either side of the beam."""
-    low = matrix.low[row_number]
-    for j in range(low, matrix.high[row_number]):
-        row[j + 1] = matrix.distances[row_number, j - low] if row_number > 0 else j
-    _fill_cells_outside_beam_with_infinity(row_number, matrix, row)
+def _copy_matrix_row_to_buffer(row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances) -> None:
+    """Copy a row of the matrix to a buffer, with infinity on either side of the beam."""
+    low = beam_matrix.low[row_number]
+    for j in range(low, beam_matrix.high[row_number]):
+        row_buffer[j + 1] = beam_matrix.distances[row_number, j - low] if row_number > 0 else j
+    _fill_cells_outside_beam_with_infinity(row_number, beam_matrix, row_buffer)
 
 
 @kernel
 def _fill_cells_outside_beam_with_infinity(
     row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances
 ) -> None:
-    """Write infinity to the cells of a row that are outside of the beam of the matrix."""
+    """Write infinity to the cells of a row buffer that lie outside the computed columns (the beam)."""
     row_buffer[beam_matrix.low[row_number]] = _INFINITE
     for j in range(beam_matrix.high[row_number], beam_matrix.high[row_number + 1]):
         row_buffer[j + 1] = _INFINITE
@@ -181,18 +197,22 @@ def _fill_cells_outside_beam_with_infinity(
 
 @kernel
 def _complete_edit_distance_matrix(
-    output: TokenIds, reference: TokenIds, last_computed_row: int, matrix: BeamMatrix, row_buffers: Distances
+    output_words: TokenIds,
+    reference_words: TokenIds,
+    last_computed_row: int,
+    beam_matrix: BeamMatrix,
+    row_buffers: Distances,
 ) -> int:
-    """Compute the rows of the matrix after `last_computed_row`; return the edit distance."""
+    """Compute the missing rows of an edit distance matrix, and return the edit distance."""
     previous_row = row_buffers[0]
     row = row_buffers[1]
-    _load_matrix_row(last_computed_row, matrix, previous_row)
-    for i in range(last_computed_row + 1, len(output) + 1):
-        low = matrix.low[i]
-        word = output[i - 1]
+    _copy_matrix_row_to_buffer(last_computed_row, beam_matrix, previous_row)
+    for i in range(last_computed_row + 1, len(output_words) + 1):
+        low = beam_matrix.low[i]
+        word = output_words[i - 1]
         row[low] = _INFINITE
-        for j in range(low, matrix.high[i]):
-            is_equal = j > 0 and word == reference[j - 1]
+        for j in range(low, beam_matrix.high[i]):
+            is_equal = j > 0 and word == reference_words[j - 1]
             cost = previous_row[j] + (0 if is_equal else 1) if j > 0 else _INFINITE
             operation = _EQUAL if is_equal else _SUBSTITUTE
             if previous_row[j + 1] + 1 < cost:
@@ -202,70 +222,78 @@ def _complete_edit_distance_matrix(
                 cost = row[j] + 1
                 operation = _INSERT
             row[j + 1] = cost
-            matrix.distances[i, j - low] = cost
-            matrix.operations[i, j - low] = operation
-        if i < len(output):
-            _fill_cells_outside_beam_with_infinity(i, matrix, row)
+            beam_matrix.distances[i, j - low] = cost
+            beam_matrix.operations[i, j - low] = operation
+        if i < len(output_words):
+            _fill_cells_outside_beam_with_infinity(i, beam_matrix, row)
         previous_row, row = row, previous_row
-    return int(previous_row[len(reference) + 1])
+    return int(previous_row[len(reference_words) + 1])
 
 
 @kernel
 def _compute_edit_distance_after_shift(
-    shifted: TokenIds, reference: TokenIds, start: int, end: int, matrix: BeamMatrix, rows: Distances
+    shifted_words: TokenIds,
+    reference_words: TokenIds,
+    first_changed: int,
+    end_of_changes: int,
+    beam_matrix: BeamMatrix,
+    row_buffers: Distances,
 ) -> int:
-    """Edit distance of the shifted words, which differ from those of the matrix from `start` to `end` only.
+    """Compute the edit distance after a shift of words. Only the rows of the matrix for changed words are
+    computed.
 
     Distances only, without operations: this is the innermost loop of the search.
     """
-    previous_row = rows[0]
-    row = rows[1]
-    _load_matrix_row(start, matrix, previous_row)
-    last = len(shifted)
-    for i in range(start + 1, last + 1):
-        low = matrix.low[i]
-        word = shifted[i - 1]
+    previous_row = row_buffers[0]
+    row = row_buffers[1]
+    _copy_matrix_row_to_buffer(first_changed, beam_matrix, previous_row)
+    last = len(shifted_words)
+    for i in range(first_changed + 1, last + 1):
+        low = beam_matrix.low[i]
+        word = shifted_words[i - 1]
         left = np.int32(_INFINITE)
         first_column = low
         if low == 0:
             left = previous_row[1] + np.int32(1)
             row[1] = left
             first_column = 1
-        for j in range(first_column, matrix.high[i]):
-            cost = previous_row[j] + np.int32(word != reference[j - 1])
+        for j in range(first_column, beam_matrix.high[i]):
+            cost = previous_row[j] + np.int32(word != reference_words[j - 1])
             cost = min(cost, min(previous_row[j + 1], left) + np.int32(1))
             row[j + 1] = cost
             left = cost
-        if i >= end and _is_equal_to_matrix_row(i, matrix, row):
-            return int(matrix.distances[last, len(reference) - matrix.low[last]])
+        if i >= end_of_changes and _equals_matrix_row(i, beam_matrix, row):
+            return int(beam_matrix.distances[last, len(reference_words) - beam_matrix.low[last]])
         if i < last:
-            _fill_cells_outside_beam_with_infinity(i, matrix, row)
+            _fill_cells_outside_beam_with_infinity(i, beam_matrix, row)
         previous_row, row = row, previous_row
-    return int(previous_row[len(reference) + 1])
+    return int(previous_row[len(reference_words) + 1])
 
 
 @kernel
-def _is_equal_to_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> bool:
-    """Return whether a row buffer equals row i of the matrix."""
-    low = matrix.low[row_number]
+def _equals_matrix_row(row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances) -> bool:
+    """Return whether a row of distances equals a row that is stored in the matrix."""
+    low = beam_matrix.low[row_number]
     j = low
-    while j < matrix.high[row_number] and row[j + 1] == matrix.distances[row_number, j - low]:
+    while (
+        j < beam_matrix.high[row_number] and row_buffer[j + 1] == beam_matrix.distances[row_number, j - low]
+    ):
         j += 1
-    return bool(j == matrix.high[row_number])
+    return bool(j == beam_matrix.high[row_number])
 
 
 @kernel
 def _trace_word_alignment(
-    words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment
+    output_words: TokenIds, reference_words: TokenIds, beam_matrix: BeamMatrix, word_alignment: WordAlignment
 ) -> None:
     """Follow the edit operations back from the end of the matrix, and write which words are aligned."""
-    output_position, reference_errors, output_errors = alignment
-    i = len(words)
-    j = len(reference)
+    output_position, reference_errors, output_errors = word_alignment
+    i = len(output_words)
+    j = len(reference_words)
     reference_errors[0] = 0
     output_errors[0] = 0
     while i > 0 or j > 0:
-        operation = matrix.operations[i, j - matrix.low[i]] if i > 0 else _INSERT
+        operation = beam_matrix.operations[i, j - beam_matrix.low[i]] if i > 0 else _INSERT
         is_wrong = 0 if operation == _EQUAL else 1
         if operation != _INSERT:
             output_errors[i] = is_wrong
@@ -274,42 +302,43 @@ def _trace_word_alignment(
             reference_errors[j] = is_wrong
             j -= 1
             output_position[j] = i if operation != _INSERT else i - 1
-    for k in range(len(words)):
+    for k in range(len(output_words)):
         output_errors[k + 1] += output_errors[k]
-    for k in range(len(reference)):
+    for k in range(len(reference_words)):
         reference_errors[k + 1] += reference_errors[k]
 
 
 @kernel
-def _find_best_shift(
-    words: TokenIds,
-    reference: TokenIds,
-    distance: int,
-    candidates: int,
-    matrix: BeamMatrix,
-    alignment: WordAlignment,
-    rows: Distances,
-    shifted: TokenIds,
-    best_shift: TokenIds,
+def _find_best_word_shift(
+    output_words: TokenIds,
+    reference_words: TokenIds,
+    edit_distance: int,
+    tried_shift_count: int,
+    beam_matrix: BeamMatrix,
+    word_alignment: WordAlignment,
+    row_buffers: Distances,
+    shifted_words: TokenIds,
+    best_shifted_words: TokenIds,
 ) -> tuple[int, int]:
-    """Find the shift that reduces the edit distance most; of equal ones the longest, then the earliest.
+    """Find the move of words that reduces the edit distance most. Of equal ones, the longest is taken, then
+    the earliest.
 
     A run of words can be shifted where it equals a run of the reference, both contain an error, and it does
     not stand in its place already. Returns the gain, 0 where there is no shift, and the number of candidates
-    tried so far; writes the shifted words to `best_shift`.
+    tried so far; writes the shifted words to `best_shifted_words`.
     """
-    output_position, reference_errors, output_errors = alignment
+    output_position, reference_errors, output_errors = word_alignment
     best_gain = -_INFINITE
     best_length = 0
     best_start = 0
     best_target = 0
-    for start in range(len(words)):
+    for start in range(len(output_words)):
         first_other = max(0, start - _MAX_SHIFT_DISTANCE)
-        last_other = min(len(reference), start + _MAX_SHIFT_DISTANCE + 1)
+        last_other = min(len(reference_words), start + _MAX_SHIFT_DISTANCE + 1)
         for other in range(first_other, last_other):
-            max_length = min(_MAX_RUN, len(words) - start, len(reference) - other)
+            max_length = min(_MAX_RUN, len(output_words) - start, len(reference_words) - other)
             length = 0
-            while length < max_length and words[start + length] == reference[other + length]:
+            while length < max_length and output_words[start + length] == reference_words[other + length]:
                 length += 1
                 output_is_correct = output_errors[start + length] == output_errors[start]
                 reference_is_correct = reference_errors[other + length] == reference_errors[other]
@@ -322,11 +351,11 @@ def _find_best_shift(
                     if target == previous_target:
                         continue
                     previous_target = target
-                    first, end = _shift_words(words, start, length, target, shifted)
-                    gain = distance - _compute_edit_distance_after_shift(
-                        shifted, reference, first, end, matrix, rows
+                    first, end = _move_word_run(output_words, start, length, target, shifted_words)
+                    gain = edit_distance - _compute_edit_distance_after_shift(
+                        shifted_words, reference_words, first, end, beam_matrix, row_buffers
                     )
-                    candidates += 1
+                    tried_shift_count += 1
                     # Conditions instead of tuples, which Numba takes long to compile. Runs that start
                     # earlier are tried earlier.
                     is_longer = length > best_length
@@ -336,40 +365,42 @@ def _find_best_shift(
                         best_length = length
                         best_start = start
                         best_target = target
-                        for i in range(len(words)):
-                            best_shift[i] = shifted[i]
-                if candidates >= _MAX_CANDIDATES:
-                    return best_gain, candidates
-    return (best_gain if best_gain > -_INFINITE else 0), candidates
+                        for i in range(len(output_words)):
+                            best_shifted_words[i] = shifted_words[i]
+                if tried_shift_count >= _MAX_CANDIDATES:
+                    return best_gain, tried_shift_count
+    return (best_gain if best_gain > -_INFINITE else 0), tried_shift_count
 
 
 @kernel
-def _shift_words(words: TokenIds, start: int, length: int, target: int, shifted: TokenIds) -> tuple[int, int]:
-    """Write the words with `length` words moved to a target; return the first and last changed position.
+def _move_word_run(
+    output_words: TokenIds, first_word: int, word_count: int, target_position: int, shifted_words: TokenIds
+) -> tuple[int, int]:
+    """Write the words of an output with a run of words moved. Returns the first and last changed position.
 
     Moving a run exchanges two neighbouring blocks of words: `first` to `middle`, and `middle` to `end`.
     """
-    if target < start:
-        first = target
-        middle = start
-        end = start + length
-    elif target > start + length:
-        first = start
-        middle = start + length
-        end = target
+    if target_position < first_word:
+        first = target_position
+        middle = first_word
+        end = first_word + word_count
+    elif target_position > first_word + word_count:
+        first = first_word
+        middle = first_word + word_count
+        end = target_position
     else:
-        first = start
-        middle = start + length
-        end = min(len(words), target + length)
+        first = first_word
+        middle = first_word + word_count
+        end = min(len(output_words), target_position + word_count)
     for i in range(first):
-        shifted[i] = words[i]
+        shifted_words[i] = output_words[i]
     written = first
     for i in range(middle, end):
-        shifted[written] = words[i]
+        shifted_words[written] = output_words[i]
         written += 1
     for i in range(first, middle):
-        shifted[written] = words[i]
+        shifted_words[written] = output_words[i]
         written += 1
-    for i in range(end, len(words)):
-        shifted[i] = words[i]
+    for i in range(end, len(output_words)):
+        shifted_words[i] = output_words[i]
     return first, end

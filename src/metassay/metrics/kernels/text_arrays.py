@@ -17,7 +17,7 @@ Positions = NDArray[np.int64]
 
 
 class PackedTexts(NamedTuple):
-    """Many texts as one array of code points, with the position at which each text begins.
+    """Many texts in one array of Unicode code points, with the position at which each text begins.
 
     Text k is `code_points[offsets[k] : offsets[k + 1]]`.
     """
@@ -39,7 +39,8 @@ class TokenSequences(NamedTuple):
 
 
 def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
-    """Concatenate texts to one array of code points.
+    """Convert a list of texts to one array of Unicode code points, with the position at which each text
+    begins.
 
     Lone surrogates are kept as they are.
     """
@@ -51,6 +52,6 @@ def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
 
 
 def convert_code_points_to_texts(packed_texts: PackedTexts) -> list[str]:
-    """Convert texts in one array of code points back to strings."""
+    """Convert an array of Unicode code points back to a list of texts."""
     joined = packed_texts.code_points.tobytes().decode("utf-32-le", "surrogatepass")
     return [joined[start:end] for start, end in zip(packed_texts.offsets[:-1], packed_texts.offsets[1:])]

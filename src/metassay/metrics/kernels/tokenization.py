@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
+from metassay.metrics.kernels.buffer_sizes import find_length_of_longest_sequence
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds
 from metassay.metrics.kernels.vocabulary import copy_to_larger_vocabulary, create_vocabulary, look_up_word_ids
 from metassay.stats.compilation import ZERO, kernel
@@ -42,14 +42,14 @@ def tokenize_texts(
     strip_left: bool,
     split_mode: int,
 ) -> tuple[TokenIds, Offsets, CodePoints, Offsets]:
-    """Split texts in one array of code points into tokens, after inserting blanks around punctuation by
-    rules.
+    """Split texts into tokens: insert blanks around punctuation by the rules of a tokenizer, then split at
+    blanks or by `split_mode`.
 
     Returns the token ids, where the tokens of each text begin, and the words that the ids stand for, packed
     like texts.
     """
     text_count = len(text_offsets) - 1
-    longest = find_longest_sequence_length(text_offsets)
+    longest = find_length_of_longest_sequence(text_offsets)
     # A pass turns one character into three at most.
     buffer_size = (1 + 2 * len(blank_insertion_rules)) * longest + 2
     text = np.empty(buffer_size, np.uint32)
@@ -74,11 +74,11 @@ def tokenize_texts(
                 blank_insertion_rules[p, 0] == ISOLATE or blank_insertion_rules[p, 2] & present_classes
             )
             if blank_insertion_rules[p, 1] & present_classes and second_is_present:
-                length = _insert_blanks_of_tokenization_rule(
+                length = _insert_blanks_by_tokenization_rule(
                     blank_insertion_rules[p], text, length, character_classes, next_text
                 )
                 text, next_text = next_text, text
-        count = _split_into_tokens(text, length, character_classes, split_mode, starts, ends)
+        count = _split_text_into_tokens(text, length, character_classes, split_mode, starts, ends)
         numbered = ZERO
         while numbered < count:
             numbered, vocabulary_size = look_up_word_ids(
@@ -94,162 +94,170 @@ def tokenize_texts(
 
 @kernel
 def _strip_spaces(
-    code_points: CodePoints, start: int, end: int, character_classes: CharacterClasses, strip_left: bool
+    code_points: CodePoints,
+    text_start: int,
+    text_end: int,
+    character_classes: CharacterClasses,
+    strip_left: bool,
 ) -> tuple[int, int]:
-    """Return the start and end of a text without spaces at its end and, if `strip_left`, without those at its
-    start.
-    """
-    while end > start and character_classes[code_points[end - 1]] & SPACE:
-        end -= 1
-    while strip_left and start < end and character_classes[code_points[start]] & SPACE:
-        start += 1
-    return start, end
+    """Return where a text begins and ends without the spaces at its end and, if requested, at its start."""
+    while text_end > text_start and character_classes[code_points[text_end - 1]] & SPACE:
+        text_end -= 1
+    while strip_left and text_start < text_end and character_classes[code_points[text_start]] & SPACE:
+        text_start += 1
+    return text_start, text_end
 
 
 @kernel
 def _copy_text_into_buffer(
     code_points: CodePoints,
-    start: int,
-    end: int,
+    text_start: int,
+    text_end: int,
     character_classes: CharacterClasses,
     pad_with_blanks: bool,
-    buffer: CodePoints,
+    text_buffer: CodePoints,
 ) -> tuple[int, int]:
-    """Copy a text to a buffer, between blanks if `pad_with_blanks`, and return its length and the class of
-    each character.
+    """Copy a text to a buffer, with a blank on both sides if requested. Returns its length and the classes of
+    its characters.
     """
     length = 0
     present_classes = 0
     if pad_with_blanks:
-        buffer[0] = _BLANK
+        text_buffer[0] = _BLANK
         length = 1
         present_classes = int(character_classes[_BLANK])
-    for i in range(start, end):
-        buffer[length] = code_points[i]
+    for i in range(text_start, text_end):
+        text_buffer[length] = code_points[i]
         present_classes |= character_classes[code_points[i]]
         length += 1
     if pad_with_blanks:
-        buffer[length] = _BLANK
+        text_buffer[length] = _BLANK
         length += 1
     return length, present_classes
 
 
 @kernel
-def _insert_blanks_of_tokenization_rule(
-    rule: Passes, source: CodePoints, length: int, character_classes: CharacterClasses, target: CodePoints
+def _insert_blanks_by_tokenization_rule(
+    tokenization_rule: Passes,
+    source_text: CodePoints,
+    source_length: int,
+    character_classes: CharacterClasses,
+    target_text: CodePoints,
 ) -> int:
-    """Copy a text and insert the blanks that a tokenisation rule asks for, and return the new length.
+    """Copy a text, with blanks inserted where a rule of a tokenizer requires them. Returns the new length.
 
     Scans from left to right, and what was matched is not matched again, as in `re.sub`.
     """
-    kind, first_class, second_class = rule[0], rule[1], rule[2]
+    kind, first_class, second_class = tokenization_rule[0], tokenization_rule[1], tokenization_rule[2]
     written = 0
     i = 0
-    while i < length:
-        code_point = source[i]
+    while i < source_length:
+        code_point = source_text[i]
         if not character_classes[code_point] & first_class:
-            target[written] = code_point
+            target_text[written] = code_point
             written += 1
             i += 1
         elif kind == ISOLATE:
-            target[written] = _BLANK
-            target[written + 1] = code_point
-            target[written + 2] = _BLANK
+            target_text[written] = _BLANK
+            target_text[written + 1] = code_point
+            target_text[written + 2] = _BLANK
             written += 3
             i += 1
-        elif i + 1 < length and character_classes[source[i + 1]] & second_class:
+        elif i + 1 < source_length and character_classes[source_text[i + 1]] & second_class:
             if kind == SPLIT_SECOND:
-                target[written] = code_point
-                target[written + 1] = _BLANK
-                target[written + 2] = source[i + 1]
-                target[written + 3] = _BLANK
+                target_text[written] = code_point
+                target_text[written + 1] = _BLANK
+                target_text[written + 2] = source_text[i + 1]
+                target_text[written + 3] = _BLANK
             else:
-                target[written] = _BLANK
-                target[written + 1] = code_point
-                target[written + 2] = _BLANK
-                target[written + 3] = source[i + 1]
+                target_text[written] = _BLANK
+                target_text[written + 1] = code_point
+                target_text[written + 2] = _BLANK
+                target_text[written + 3] = source_text[i + 1]
             written += 4
             i += 2
         else:
-            target[written] = code_point
+            target_text[written] = code_point
             written += 1
             i += 1
     return written
 
 
 @kernel
-def _split_into_tokens(
+def _split_text_into_tokens(
     text: CodePoints,
-    length: int,
+    text_length: int,
     character_classes: CharacterClasses,
     split_mode: int,
-    starts: Offsets,
-    ends: Offsets,
+    token_starts: Offsets,
+    token_ends: Offsets,
 ) -> int:
-    """Write the start and end of each token of a text to arrays, and return the number of tokens."""
+    """Find where each token of a text starts and ends, and return the number of tokens."""
     if split_mode == SPLIT_AS_JIWER:
-        return _split_like_jiwer(text, length, character_classes, starts, ends)
+        return _split_text_like_jiwer(text, text_length, character_classes, token_starts, token_ends)
     if split_mode == SPLIT_AS_ROUGE:
-        return _split_like_rouge(text, length, starts, ends)
-    count = _split_at_spaces(text, length, character_classes, starts, ends)
+        return _split_text_like_rouge(text, text_length, token_starts, token_ends)
+    count = _split_at_spaces(text, text_length, character_classes, token_starts, token_ends)
     if split_mode == SPLIT_AS_CHRF:
-        return _separate_punctuation_from_words(text, count, starts, ends)
+        return _separate_punctuation_from_words(text, count, token_starts, token_ends)
     return count
 
 
 @kernel
 def _split_at_spaces(
-    text: CodePoints, length: int, character_classes: CharacterClasses, starts: Offsets, ends: Offsets
+    text: CodePoints,
+    text_length: int,
+    character_classes: CharacterClasses,
+    word_starts: Offsets,
+    word_ends: Offsets,
 ) -> int:
-    """Write the start and end of each part of a text between spaces to arrays, and return the number of
-    parts.
-    """
+    """Find where each word between spaces starts and ends, and return the number of words."""
     count = 0
     i = 0
-    while i < length:
+    while i < text_length:
         if character_classes[text[i]] & SPACE:
             i += 1
             continue
-        starts[count] = i
-        while i < length and not character_classes[text[i]] & SPACE:
+        word_starts[count] = i
+        while i < text_length and not character_classes[text[i]] & SPACE:
             i += 1
-        ends[count] = i
+        word_ends[count] = i
         count += 1
     return count
 
 
 @kernel
 def _separate_punctuation_from_words(
-    text: CodePoints, word_count: int, starts: Offsets, ends: Offsets
+    text: CodePoints, word_count: int, token_starts: Offsets, token_ends: Offsets
 ) -> int:
-    """Separate a punctuation mark at the end of each word, or else at its start, and return the number of
+    """Split the punctuation mark at the end (or else the start) of each word from it. Returns the number of
     tokens.
 
     Works in place and from the last word to the first, so that no word is overwritten before it was read.
     """
     separated = 0
     for i in range(word_count):
-        if _find_where_to_split_punctuation(text, starts[i], ends[i]) < ends[i]:
+        if _find_where_to_split_punctuation(text, token_starts[i], token_ends[i]) < token_ends[i]:
             separated += 1
     target = word_count + separated
     for i in range(word_count - 1, -1, -1):
-        start = starts[i]
-        end = ends[i]
+        start = token_starts[i]
+        end = token_ends[i]
         boundary = _find_where_to_split_punctuation(text, start, end)
         if boundary < end:
             target -= 1
-            starts[target] = boundary
-            ends[target] = end
+            token_starts[target] = boundary
+            token_ends[target] = end
         target -= 1
-        starts[target] = start
-        ends[target] = boundary
+        token_starts[target] = start
+        token_ends[target] = boundary
     return word_count + separated
 
 
 @kernel
 def _find_where_to_split_punctuation(text: CodePoints, word_start: int, word_end: int) -> int:
-    """Return the position between a word and the punctuation mark at its end or start, or the end of the word
-    if it has none.
+    """Return the position between a word and the punctuation mark at its end or start. Without one, return
+    the end of the word.
     """
     if word_end - word_start > 1:
         last = text[word_end - 1]
@@ -262,50 +270,58 @@ def _find_where_to_split_punctuation(text: CodePoints, word_start: int, word_end
 
 
 @kernel
-def _split_like_jiwer(
-    text: CodePoints, length: int, character_classes: CharacterClasses, starts: Offsets, ends: Offsets
+def _split_text_like_jiwer(
+    text: CodePoints,
+    text_length: int,
+    character_classes: CharacterClasses,
+    word_starts: Offsets,
+    word_ends: Offsets,
 ) -> int:
-    """Split a text at spaces in the way of the package jiwer, and return the number of tokens.
+    """Split a text at spaces as the package jiwer does. Returns the number of words.
 
     A single white space character other than a blank (a tab, say) stays inside its word, as in jiwer.
     """
     count = 0
     i = 0
-    while i < length and character_classes[text[i]] & SPACE:
+    while i < text_length and character_classes[text[i]] & SPACE:
         i += 1
     word_start = i
-    while i < length:
+    while i < text_length:
         space_end = i
-        while space_end < length and character_classes[text[space_end]] & SPACE:
+        while space_end < text_length and character_classes[text[space_end]] & SPACE:
             space_end += 1
         is_single_tab = space_end == i + 1 and text[i] != _BLANK
         if space_end == i or is_single_tab:
             i += 1
         else:
-            starts[count] = word_start
-            ends[count] = i
+            word_starts[count] = word_start
+            word_ends[count] = i
             count += 1
             i = word_start = space_end
-    if word_start < length:
-        starts[count] = word_start
-        ends[count] = length
+    if word_start < text_length:
+        word_starts[count] = word_start
+        word_ends[count] = text_length
         count += 1
     return count
 
 
 @kernel
-def _split_like_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
-    """Split a text into sequences of Latin letters and digits, as the package rouge-score does."""
+def _split_text_like_rouge(
+    text: CodePoints, text_length: int, word_starts: Offsets, word_ends: Offsets
+) -> int:
+    """Split a text into runs of Latin letters and digits, as the package rouge-score does. Returns the number
+    of words.
+    """
     count = 0
     i = 0
-    while i < length:
+    while i < text_length:
         if not _is_latin_alphanumeric(text[i]):
             i += 1
             continue
-        starts[count] = i
-        while i < length and _is_latin_alphanumeric(text[i]):
+        word_starts[count] = i
+        while i < text_length and _is_latin_alphanumeric(text[i]):
             i += 1
-        ends[count] = i
+        word_ends[count] = i
         count += 1
     return count
 

@@ -36,7 +36,7 @@ class Vocabulary(NamedTuple):
 
 @kernel
 def create_vocabulary() -> Vocabulary:
-    """Create an empty vocabulary."""
+    """Create an empty hash table that will give every distinct word an integer."""
     return Vocabulary(
         np.zeros(_INITIAL_CAPACITY, np.uint64),
         np.zeros(_INITIAL_CAPACITY, np.int32),
@@ -48,25 +48,25 @@ def create_vocabulary() -> Vocabulary:
 @kernel
 def look_up_word_ids(
     text: CodePoints,
-    starts: Offsets,
-    ends: Offsets,
-    first: int,
-    count: int,
+    word_starts: Offsets,
+    word_ends: Offsets,
+    first_word: int,
+    word_count: int,
     vocabulary: Vocabulary,
-    size: int,
-    ids: TokenIds,
+    vocabulary_size: int,
+    word_ids: TokenIds,
 ) -> tuple[int, int]:
-    """Write the integer of each word of a text to an array, and add words that are new to the vocabulary.
+    """Find the integer of each word of a text. Words that are new get the next integer.
 
-    It begins with word `first` of the text. Word i is `text[starts[i] : ends[i]]`. Stops early when the table
-    is full: enlarge it, and call again. Returns how many of the `count` words have an id, and how many words
-    the table holds (`size` before).
+    It begins with word `first_word`. Word i is `text[word_starts[i] : word_ends[i]]`. Stops early when the
+    table is full: enlarge it, and call again. Returns how many of the `word_count` words have an id, and how
+    many words the vocabulary has then.
     """
     hashes, word_in_slot, word_offsets, pool = vocabulary
     slot_mask = np.uint64(len(hashes) - 1)
-    for i in range(first, count):
-        start = starts[i]
-        length = ends[i] - start
+    for i in range(first_word, word_count):
+        start = word_starts[i]
+        length = word_ends[i] - start
         hash_value = _FNV_BASIS
         for k in range(length):
             hash_value = (hash_value ^ np.uint64(text[start + k])) * _FNV_PRIME
@@ -88,23 +88,23 @@ def look_up_word_ids(
                     break
             slot = (slot + np.uint64(1)) & slot_mask
         if word < 0:
-            pool_end = word_offsets[size]
-            if size + 1 >= len(word_offsets) or pool_end + length > len(pool):
-                return i, size
+            pool_end = word_offsets[vocabulary_size]
+            if vocabulary_size + 1 >= len(word_offsets) or pool_end + length > len(pool):
+                return i, vocabulary_size
             hashes[slot] = hash_value
-            word_in_slot[slot] = size
+            word_in_slot[slot] = vocabulary_size
             for k in range(length):
                 pool[pool_end + k] = text[start + k]
-            word_offsets[size + 1] = pool_end + length
-            word = size
-            size += 1
-        ids[i] = word
-    return count, size
+            word_offsets[vocabulary_size + 1] = pool_end + length
+            word = vocabulary_size
+            vocabulary_size += 1
+        word_ids[i] = word
+    return word_count, vocabulary_size
 
 
 @kernel
 def copy_to_larger_vocabulary(vocabulary: Vocabulary, word_count: int, next_word_length: int) -> Vocabulary:
-    """Copy a vocabulary to one that is four times as large and has room for the next word."""
+    """Copy the words of a vocabulary to one with four times as much room."""
     capacity = 4 * len(vocabulary.hashes)
     word_offsets = np.zeros(capacity // 2 + 1, np.int64)
     for word in range(word_count + 1):
