@@ -119,7 +119,7 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         if values.get("workers"):
             # Polars reads this when it is imported, which no command has done yet.
             os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
-        command_name = command.__name__.removeprefix("run_")
+        command_name = command.__name__.removeprefix("run_").removesuffix("_command")
         token = CURRENT_COMMAND.set({"command": command_name, **_list_given_options(parameters, values)})
         try:
             command(**arguments)
