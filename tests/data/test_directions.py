@@ -30,6 +30,7 @@ def test_error_rates_are_lower_is_better(name: str, kind: str) -> None:
         *("word_error_rate", "word-error-rate", "WordErrorRate", "errorCount", "error_rate_de", "errs"),
         *("metricx24", "MetricX24-hybrid", "google/metricx-24-hybrid-large-v2p6", "TERp", "Ter2", "PER"),
         *("EditDistance", "levenshtein", "CDER", "rmse", "toxicity", "hallucinationRate/hallucinations"),
+        *("MetricXQE", "WER/ref", "errorrate", "HyTER", "mistake", "edit_rate", "mqm_error_points", "severity"),
     ],
 )
 def test_other_spellings_of_error_rates_are_lower_is_better(name: str) -> None:
@@ -42,6 +43,20 @@ def test_other_spellings_of_error_rates_are_lower_is_better(name: str) -> None:
 )
 def test_words_that_only_contain_an_error_rate_are_no_error_counts(name: str) -> None:
     assert does_name_suggest_error_count(name, "metric") == (name == "Character")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["1-TER", "1 - WER", "100-cer", "-TER", "neg_ter", "inverse_wer", "TER_inv", "wer_accuracy", "error_f1"],
+)
+def test_error_rates_that_are_turned_around_are_higher_is_better(name: str) -> None:
+    assert not does_name_suggest_error_count(name, "metric")
+
+
+@pytest.mark.parametrize("name", ["rank", "human_rank", "rank_human", "Ranks", "Rank-rater1"])
+def test_ranks_that_people_gave_are_lower_is_better(name: str) -> None:
+    assert does_name_suggest_error_count(name, "human")
+    assert not does_name_suggest_error_count(name, "metric")
 
 
 @pytest.mark.parametrize("name", ["BLEU", "COMET", "recip_rank", "mbr-metricx-qe-src", "character_f1", "wip"])

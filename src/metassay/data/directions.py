@@ -26,25 +26,35 @@ if TYPE_CHECKING:
 
 ScoresT = TypeVar("ScoresT", float, NDArray[np.float64])
 REQUESTED = "requested by the user"
-# Metrics of which lower is better, if their name comes first: `mbr-metricx-qe` is a similarity.
-_LEADING_ERROR_WORDS = frozenset({"metricx"})
+# How names of MetricX begin, of which lower is better. `mbr-metricx-qe` is a similarity.
+_METRICX = "metricx"
 # First or last words of the names of scores of which lower is better.
 _ERROR_WORDS = frozenset(
     {
-        *("ter", "hter", "terp", "wer", "mer", "wil", "cer", "cder", "eed", "charcut", "levenshtein"),
-        *("perplexity", "ppl", "bpc", "loss", "nll", "mse", "rmse", "mae"),
-        *("error", "errors", "errs", "mistakes", "penalty", "penalties", "distance", "divergence"),
-        *("edits", "toxicity", "hallucination", "hallucinations"),
+        *("ter", "hter", "hyter", "terp", "wer", "mer", "wil", "cer", "cder", "eed", "charcut"),
+        *("levenshtein", "perplexity", "ppl", "bpc", "loss", "nll", "mse", "rmse", "mae"),
+        *("error", "errors", "errs", "errorrate", "mistake", "mistakes", "penalty", "penalties"),
+        *("distance", "divergence", "edits", "severity", "toxicity", "hallucination", "hallucinations"),
     }
 )
-# What follows `error` in names such as `word-error-rate` or `error_count_de`.
-_ERROR_MEASURES = frozenset({"rate", "rates", "count", "counts"})
+# What follows `error` or `edit` in names such as `word-error-rate`, `error_count_de` or `edit_rate`.
+_ERROR_MEASURES = frozenset({"rate", "rates", "count", "counts", "points", "score", "scores"})
+_MEASURED_WORDS = frozenset({"error", "edit"})
+# Words that turn an error rate around, as in `inverse_wer`, `neg_ter` and `wer_accuracy`.
+_TURNING_WORDS = frozenset(
+    {
+        *("neg", "negated", "negative", "minus", "inv", "inverse", "inverted", "reversed", "complement"),
+        *("accuracy", "similarity", "f", "precision", "recall"),
+    }
+)
+# The complement of an error rate, as in `1-TER` and `100 - WER`, and its negation, as in `-TER`.
+_COMPLEMENT = re.compile(r"\s*(1|1\.0|100)?\s*[-\N{MINUS SIGN}]\s*[A-Za-z]")
 # Whole names of scores of which lower is better: CharacTER, unlike a count of characters, and PER.
 _ERROR_NAMES = frozenset({"character", "per"})
 # Where a word ends and the next begins in `errorRate`, but not in `TERp` and `BLEUscore`.
 _CAPITAL_INSIDE_NAME = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
-# Last words of human scores that are ranks, of which 1 is best.
-_RANK_WORDS = frozenset({"rank", "ranking"})
+# First or last words of human scores that are ranks, of which 1 is best.
+_RANK_WORDS = frozenset({"rank", "ranks", "ranking"})
 # Error rates are taken as reversed already if negative scores weigh more than this times the others.
 _REVERSED_RATIO = 5
 # What mt-metrics-eval appends to the name of a metric to name its reference.
@@ -171,20 +181,27 @@ def does_name_suggest_error_count(score_name: str, score_kind: str) -> bool:
     >>> [does_name_suggest_error_count(name, "metric") for name in names]
     [True, True, True, True]
     """
-    # In `google/metricx-24`, the name of the metric follows the last slash.
-    model_name = score_name.rpartition("/")[2] or score_name
-    base_name = _REFERENCE_SUFFIX.sub("", _CAPITAL_INSIDE_NAME.sub("_", model_name).lower())
+    if _COMPLEMENT.match(score_name):
+        return False
+    # In `google/metricx-24`, the name of the metric follows the last slash; in `WER/ref`, it comes first.
+    return any(_suggests_error_count(part, score_kind) for part in score_name.split("/"))
+
+
+def _suggests_error_count(name: str, score_kind: str) -> bool:
+    """Return whether a name without slashes suggests that lower scores are better."""
+    base_name = _REFERENCE_SUFFIX.sub("", _CAPITAL_INSIDE_NAME.sub("_", name).lower())
     # Digits are versions, as in `metricx24` and `ter2`.
     words = [word for word in re.split(r"[^a-z]+", base_name) if word]
-    if not words:
+    if not words or not _TURNING_WORDS.isdisjoint(words):
         return False
-    if any(pair[0] == "error" and pair[1] in _ERROR_MEASURES for pair in itertools.pairwise(words)):
-        return True
-    if words[0] in _LEADING_ERROR_WORDS or base_name in _ERROR_NAMES:
+    for word, next_word in itertools.pairwise(words):
+        if word in _MEASURED_WORDS and next_word in _ERROR_MEASURES:
+            return True
+    if words[0].startswith(_METRICX) or base_name in _ERROR_NAMES:
         return True
     if words[0] in _ERROR_WORDS or words[-1] in _ERROR_WORDS:
         return True
-    return score_kind == HUMAN_SCORE and words[-1] in _RANK_WORDS
+    return score_kind == HUMAN_SCORE and (words[0] in _RANK_WORDS or words[-1] in _RANK_WORDS)
 
 
 def reverse_human_scores_if_lower_is_better(
