@@ -30,7 +30,16 @@ def test_error_rates_are_lower_is_better(name: str, kind: str) -> None:
         *("word_error_rate", "word-error-rate", "WordErrorRate", "errorCount", "error_rate_de", "errs"),
         *("metricx24", "MetricX24-hybrid", "google/metricx-24-hybrid-large-v2p6", "TERp", "Ter2", "PER"),
         *("EditDistance", "levenshtein", "CDER", "rmse", "toxicity", "hallucinationRate/hallucinations"),
-        *("MetricXQE", "WER/ref", "errorrate", "HyTER", "mistake", "edit_rate", "mqm_error_points", "severity"),
+        *(
+            "MetricXQE",
+            "WER/ref",
+            "errorrate",
+            "HyTER",
+            "mistake",
+            "edit_rate",
+            "mqm_error_points",
+            "severity",
+        ),
     ],
 )
 def test_other_spellings_of_error_rates_are_lower_is_better(name: str) -> None:
