@@ -24,7 +24,10 @@ from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h1 import run_accuracy_tests_between_contexts, split_contexts_by_perturbation
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
-from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
+from metassay.meta.contexts.label_error_correction import (
+    PerturbationLabelCheck,
+    correct_accuracy_for_label_errors,
+)
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import compare_runs
@@ -366,7 +369,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
         )
         wrong = rng.random(len(item)) < error
         made = build_outcomes(right ^ wrong, item, np.arange(len(item)), item)
-        counts = [LabelReading(read, 0, int(rng.binomial(read, error)))]
+        counts = [PerturbationLabelCheck(read, 0, int(rng.binomial(read, error)))]
         rows = correct_accuracy_for_label_errors(
             made,
             np.zeros(len(item), dtype=np.int32),

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import metassay
-from metassay.meta.decisions.labelled_scores import LabelledScores, renumber_codes_from_zero
+from metassay.meta.decisions.labelled_scores import LabelledScores, renumber_integer_codes_from_zero
 from metassay.stats.arrays import FloatArray, LongArray
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -137,7 +137,9 @@ def _arrange(table: pl.DataFrame, human: str, metrics: Sequence[str]) -> Labelle
     items = table.head(table.height // len(systems))
     unit_of_item = np.arange(items.height)
     if "doc_id" in items.columns:
-        unit_of_item = renumber_codes_from_zero(items["doc_id"].rank("dense").to_numpy().astype(np.int64))
+        unit_of_item = renumber_integer_codes_from_zero(
+            items["doc_id"].rank("dense").to_numpy().astype(np.int64)
+        )
     return LabelledScores(
         systems=systems,
         items=tuple(items[item_column].cast(pl.String)),

@@ -30,7 +30,7 @@ from decision_data import (
 from metassay.meta.decisions.control_variates import (
     THESE_ITEMS,
     LabelledSample,
-    SeriesEstimates,
+    MeanEstimates,
     estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
@@ -128,7 +128,7 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
 
 def estimate(
     sample: LabelledScores, human: FloatArray, metric: FloatArray | None, seed: int
-) -> SeriesEstimates:
+) -> MeanEstimates:
     """Estimate the means of series as `estimate` does."""
     metric_scores = np.zeros_like(human) if metric is None else metric
     return estimate_mean_human_scores(
@@ -140,7 +140,7 @@ def estimate(
     )
 
 
-def compute_symmetric_intervals(estimates: SeriesEstimates) -> tuple[FloatArray, FloatArray]:
+def compute_symmetric_intervals(estimates: MeanEstimates) -> tuple[FloatArray, FloatArray]:
     """Compute the symmetric 95 % bootstrap interval of each single difference of two systems."""
     quantiles = np.nanquantile(np.abs(estimates.t_draws), 0.95, axis=0, method="weibull")
     margins = quantiles * estimates.standard_errors

@@ -16,20 +16,20 @@ import numpy as np
 
 from decision_data import draw_by_item, load_population
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.change_detection import RunSeries, detect_change_over_runs
+from metassay.meta.decisions.change_detection import ValuesOverRuns, detect_change_over_runs
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 
 LOOKS = 365
 NORMAL_QUANTILE = 1.96
 POOL = 100
 """Different runs of rank from which streams are drawn."""
-Draw = Callable[[np.random.Generator, int], RunSeries]
+Draw = Callable[[np.random.Generator, int], ValuesOverRuns]
 
 
 def draw_accuracies(accuracy: float, clusters: int) -> Draw:
     """Accuracies of a metric on new items, with the variance from the items of each run."""
 
-    def draw(generator: np.random.Generator, runs: int) -> RunSeries:
+    def draw(generator: np.random.Generator, runs: int) -> ValuesOverRuns:
         values = generator.binomial(clusters, accuracy, runs) / clusters
         return build_series(values, values * (1 - values) / (clusters - 1), clusters)
 
@@ -39,7 +39,7 @@ def draw_accuracies(accuracy: float, clusters: int) -> Draw:
 def draw_judge_accuracies(accuracy: float, items: int) -> Draw:
     """Accuracies of a judge that sees each item in both orders, with the variance from a Wilson interval."""
 
-    def draw(generator: np.random.Generator, runs: int) -> RunSeries:
+    def draw(generator: np.random.Generator, runs: int) -> ValuesOverRuns:
         values = generator.binomial(items, accuracy, runs) / items
         squared = NORMAL_QUANTILE**2 / items
         variances = (values * (1 - values) / items + squared / (4 * items)) / (1 + squared) ** 2
@@ -66,16 +66,16 @@ def draw_rankings(meta_metric: str, items: int) -> Draw:
         )
     values, variances = np.array(pool).T
 
-    def draw(generator: np.random.Generator, runs: int) -> RunSeries:
+    def draw(generator: np.random.Generator, runs: int) -> ValuesOverRuns:
         positions = generator.integers(0, POOL, runs)
         return build_series(values[positions], variances[positions], items)
 
     return draw
 
 
-def build_series(values: np.ndarray, variances: np.ndarray, clusters: int) -> RunSeries:
+def build_series(values: np.ndarray, variances: np.ndarray, clusters: int) -> ValuesOverRuns:
     """Build a series as `watch` does: half a wrong cluster is added to each variance."""
-    return RunSeries(values, variances + 0.25 / clusters**2, np.full(len(values), float(clusters)))
+    return ValuesOverRuns(values, variances + 0.25 / clusters**2, np.full(len(values), float(clusters)))
 
 
 def count_alarms(draw: Draw, streams: int) -> float:
@@ -93,14 +93,14 @@ def measure_delay(accuracy: float, drop: float, clusters: int, runs_before: int,
     for _ in range(streams):
         before = draw_accuracies(accuracy, clusters)(generator, runs_before)
         after = draw_accuracies(accuracy - drop, clusters)(generator, 200)
-        series = RunSeries(*(np.concatenate(pair) for pair in zip(_fields(before), _fields(after))))
+        series = ValuesOverRuns(*(np.concatenate(pair) for pair in zip(_fields(before), _fields(after))))
         change = detect_change_over_runs(series)
         if change is None or change.alarm >= runs_before:
             delays.append(np.inf if change is None else change.alarm - runs_before + 1)
     return float(np.median(delays))
 
 
-def _fields(series: RunSeries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _fields(series: ValuesOverRuns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return series.values, series.variances, series.weights
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from metassay.meta.contexts.choice import ChoiceTable, Criteria
+from metassay.meta.contexts.choice import Criteria, MetricAccuracyTable
 from metassay.meta.contexts.robustness import (
     compute_distributionally_robust_accuracy,
-    estimate_true_accuracy_spread,
+    estimate_true_accuracy_variation,
 )
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_verdict import list_main_findings_of_assay
@@ -191,7 +191,7 @@ def make_choice_table(
     *,
     cost_classes: Mapping[str, str] | None = None,
     criteria: Criteria | None = None,
-) -> ChoiceTable:
+) -> MetricAccuracyTable:
     """Build a choice table from accuracies without sampling error, [metrics, contexts].
 
     The accuracy over all outputs, "global", is the mean over contexts, weighted by `context_shares`.
@@ -204,13 +204,13 @@ def make_choice_table(
     )
     overall = np.round(accuracy @ (weights / weights.sum()), 12)
     with_global = np.column_stack([overall, accuracy])
-    return ChoiceTable(
+    return MetricAccuracyTable(
         metrics=tuple(metric_names),
         contexts=(GLOBAL, *contexts),
         accuracy=with_global,
         may_be_best=with_global >= with_global.max(axis=0),
         is_worse_than_another=np.zeros(with_global.shape, dtype=np.bool_),
-        spread=estimate_true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
+        spread=estimate_true_accuracy_variation(accuracy, np.zeros_like(accuracy)),
         robust_accuracy=compute_distributionally_robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
         cost_classes=cost_classes or {},

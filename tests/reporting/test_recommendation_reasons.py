@@ -13,8 +13,8 @@ from assay_builders import (
     make_robustness,
 )
 from metassay.meta.contexts.choice import (
-    ChoiceTable,
-    RunChoice,
+    MetricAccuracyTable,
+    OverallMetricChoice,
     recommend_metric_for_each_context,
 )
 from metassay.reporting.labels import MetricLabels
@@ -26,10 +26,10 @@ TOY = np.array([[0.9, 0.9, 0.3], [0.7, 0.7, 0.7], [0.3, 0.3, 0.9]])  # Deviyani 
 
 
 def write_reason(
-    table: ChoiceTable,
+    table: MetricAccuracyTable,
     context: str,
     *,
-    run_choice: RunChoice | None = None,
+    run_choice: OverallMetricChoice | None = None,
     same_decisions: list[list[str]] | None = None,
     labels: MetricLabels | None = None,
     pairs_from: str = "",
@@ -99,7 +99,7 @@ def test_the_sentence_names_a_difference_in_cost() -> None:
 
 def test_the_choice_of_the_run_is_explained_in_every_context() -> None:
     table = make_choice_table(METRICS, CONTEXTS, TOY)
-    choice = RunChoice("A", {"Z": ["B", "C"]})
+    choice = OverallMetricChoice("A", {"Z": ["B", "C"]})
     assert write_reason(table, "X", run_choice=choice).endswith("no other is shown to be more accurate here.")
     assert write_reason(table, "Y", run_choice=choice).endswith("has too few items for one of its own.")
     assert write_reason(table, "Z", run_choice=choice).endswith(

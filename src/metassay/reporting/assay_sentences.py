@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from metassay.data.uninformed_scores import SYSTEM_AND_ITEM
-from metassay.meta.contexts.pair_analysis import PairAnalysis
+from metassay.meta.contexts.pair_analysis import PairOutcomeAnalysis
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
 from metassay.reporting.wording import join_first_names, join_names
@@ -94,7 +94,7 @@ def warn_of_similar_neighbouring_items(correlation: float) -> str:
     )
 
 
-def list_warnings_about_few_or_small_contexts(pair_analysis: PairAnalysis) -> list[str]:
+def list_warnings_about_few_or_small_contexts(pair_analysis: PairOutcomeAnalysis) -> list[str]:
     """List warnings about the contexts of an assay: there are too few, they are too small, or they cannot be
     compared by a test.
     """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from metassay.meta.contexts.choice import Criteria, get_rank_of_cost_class, round_accuracy_spreads
+from metassay.meta.contexts.choice import Criteria, get_rank_of_cost_class, round_accuracy_variations
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_pairs_by_origin
 from metassay.results.assay import (
@@ -210,7 +210,7 @@ class ReasonWriter:
 
     def _get_accuracy_variation(self, metric: str) -> float:
         stability = self.robustness[metric].stability
-        return float("nan") if stability is None else float(round_accuracy_spreads(np.array(stability)))
+        return float("nan") if stability is None else float(round_accuracy_variations(np.array(stability)))
 
     def _get_cost_rank(self, metric: str) -> float:
         return get_rank_of_cost_class(self.result.cost_class.get(metric))

@@ -17,7 +17,10 @@ from metassay.meta.contexts.difficulty import (
     group_pairs_by_share_of_edited_characters,
     measure_accuracy_by_difficulty,
 )
-from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
+from metassay.meta.contexts.label_error_correction import (
+    PerturbationLabelCheck,
+    correct_accuracy_for_label_errors,
+)
 from metassay.meta.contexts.pair_outcomes import RIGHT, PairOutcomes
 from metassay.meta.contexts.perturbation_validity import (
     EditDistances,
@@ -193,7 +196,9 @@ def _correct_accuracies_for_mislabelled_pairs(
         error = assay_outcome.label_errors.get((perturbation, languages[code % len(languages)]))
         if error is None:
             return None
-        readings.append(LabelReading(error.pairs_read, error.not_worse - error.better, error.better))
+        readings.append(
+            PerturbationLabelCheck(error.pairs_read, error.not_worse - error.better, error.better)
+        )
     # Numbers the strata that have pairs from 0, in the order of `readings`.
     strata = (np.cumsum(has_pairs) - 1).astype(np.int32)[codes]
     return correct_accuracy_for_label_errors(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
-from metassay.meta.contexts.pair_analysis import PairAnalysis, analyze_pairs
+from metassay.meta.contexts.pair_analysis import PairOutcomeAnalysis, analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
 from metassay.metrics.selection import collect_metric_costs
@@ -51,7 +51,7 @@ class AssayOutcome:
 
     pairs: Pairs
     scored_pairs: ScoredPairs
-    analysis: PairAnalysis
+    analysis: PairOutcomeAnalysis
     prices: Mapping[str, Sequence[float]]
     label_errors: LabelErrors
 

@@ -10,7 +10,10 @@ import polars as pl
 
 from metassay.data.clusters import list_cluster_names
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
-from metassay.meta.contexts.cluster_credits import ClusterCredits, compute_cluster_contributions_to_accuracy
+from metassay.meta.contexts.cluster_credits import (
+    ClusterAccuracySums,
+    compute_cluster_contributions_to_accuracy,
+)
 from metassay.meta.contexts.pair_outcomes import put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import CreditTable
 from metassay.workflows.pair_table import report_unreadable_file
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from metassay.store.run_folder import RunFolder
     from metassay.workflows.pair_scoring import ScoredPairs
 
-# One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterCredits`.
+# One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterAccuracySums`.
 CREDITS_FILE = "results/cluster_credits.parquet"
 _CREDIT = "credit/"
 _WEIGHT = "weight/"
@@ -64,12 +67,12 @@ def read_correctly_ordered_pair_counts(run_folder: RunFolder) -> CreditTable | N
     file = run_folder.find_intact_file(CREDITS_FILE)
     if file is None:
         return None
-    table: dict[tuple[str, str], ClusterCredits] = {}
+    table: dict[tuple[str, str], ClusterAccuracySums] = {}
     with report_unreadable_file(file):
         frame = pl.read_parquet(file)
         metrics = [name.removeprefix(_CREDIT) for name in frame.columns if name.startswith(_CREDIT)]
         for (column, context), rows in frame.partition_by("column", "context", as_dict=True).items():
-            table[column, context] = ClusterCredits(
+            table[column, context] = ClusterAccuracySums(
                 clusters=rows["cluster"].to_numpy(),
                 credits={metric: rows[_CREDIT + metric].to_numpy() for metric in metrics},
                 weights={metric: rows[_WEIGHT + metric].to_numpy() for metric in metrics},

@@ -18,7 +18,7 @@ from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
     detect_whether_documents_are_labelled,
-    renumber_codes_from_zero,
+    renumber_integer_codes_from_zero,
 )
 from metassay.options import split_comma_separated_names
 from metassay.stats.arrays import FloatArray
@@ -107,7 +107,7 @@ def read_labelled_scores(
     units = (
         np.arange(len(cube.items))
         if unit == ITEM
-        else renumber_codes_from_zero(cube.assign_items_to_clusters(unit))
+        else renumber_integer_codes_from_zero(cube.assign_items_to_clusters(unit))
     )
     scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))

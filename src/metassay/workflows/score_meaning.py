@@ -12,7 +12,7 @@ from metassay.meta.decisions.difference_meaning import (
     find_human_agreement_curve_of_metric,
     predict_human_agreement_with_metric,
 )
-from metassay.meta.people.averages import strip_reference_suffix
+from metassay.meta.people.averages import remove_reference_suffix
 from metassay.metrics.base import Metric
 from metassay.results.rank import AgreementCurve, RankContent
 from metassay.results.score import DifferenceMeaning
@@ -73,6 +73,6 @@ def _find_human_agreement_curve(
     names += [
         curve.metric
         for curve in agreement_curves
-        if strip_reference_suffix(curve.metric).lower() in {name.lower() for name in names}
+        if remove_reference_suffix(curve.metric).lower() in {name.lower() for name in names}
     ]
     return find_human_agreement_curve_of_metric(agreement_curves, names, score_cube.dataset)

@@ -14,7 +14,7 @@ from metassay.errors import InputError, InputLocation, format_path_for_user
 from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
     MeanWithMargin,
-    RunSeries,
+    ValuesOverRuns,
     compute_running_means_over_runs,
     detect_change_over_runs,
     estimate_detection_delay,
@@ -204,7 +204,7 @@ def _find_change_in_series(
 ) -> WatchedSeries:
     """Test whether the values of one metric or judge changed over the runs, and where."""
     measurements = [entry.measurement for entry in named_measurements]
-    run_series = RunSeries(
+    run_series = ValuesOverRuns(
         np.array([measurement.value for measurement in measurements]),
         np.array([measurement.variance for measurement in measurements]),
         np.array([float(measurement.clusters) for measurement in measurements]),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from metassay.meta.contexts.cluster_credits import ClusterCredits
+from metassay.meta.contexts.cluster_credits import ClusterAccuracySums
 from metassay.results.assay import GLOBAL, AssayContent
 from metassay.results.judge import JudgeContent
 from metassay.results.rank import RankContent
@@ -174,7 +174,7 @@ def _make_variance_positive(variance: float, cluster_count: int) -> float:
     return variance + 0.25 / cluster_count**2
 
 
-def _compute_accuracy_variance(right_pair_counts: ClusterCredits, metric: str) -> float:
+def _compute_accuracy_variance(right_pair_counts: ClusterAccuracySums, metric: str) -> float:
     """Compute the variance of an accuracy from the number of right pairs and of all pairs in each item or
     document.
     """

@@ -7,7 +7,7 @@ import pytest
 
 from assay_builders import make_choice_table
 from metassay.meta.contexts.choice import (
-    RunChoice,
+    OverallMetricChoice,
     choose_metric_for_unknown_contexts,
     choose_single_metric_for_all_contexts,
     recommend_metric_for_each_context,
@@ -68,13 +68,13 @@ def test_shares_weigh_the_mean_over_contexts():
 
 def test_the_choice_of_the_run_holds_except_where_another_is_shown_to_be_ahead():
     table = make_choice_table(METRICS, CONTEXTS, TOY)
-    found = recommend_metric_for_each_context(table, RunChoice("A", {"Z": ["B", "C"]}))
+    found = recommend_metric_for_each_context(table, OverallMetricChoice("A", {"Z": ["B", "C"]}))
     assert [found[name].choice for name in ("global", *CONTEXTS)] == ["A", "A", "A", "C"]
 
 
 def test_a_choice_by_human_pairs_is_the_same_in_every_context():
     table = make_choice_table(METRICS, CONTEXTS, TOY)
-    found = recommend_metric_for_each_context(table, RunChoice("C", human_top_group=["C", "B"]))
+    found = recommend_metric_for_each_context(table, OverallMetricChoice("C", human_top_group=["C", "B"]))
     assert {entry.choice for entry in found.values()} == {"C"}
     assert found["X"].top_group == ["C", "B"]
     assert found["X"].metrics == ["A", "B", "C"]

@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, norm, t
 
 from assay_builders import make_choice_table, make_claims, make_recommendation
 from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
-from metassay.meta.contexts.choice import RunChoice
+from metassay.meta.contexts.choice import OverallMetricChoice
 from metassay.meta.contexts.context_statistics import build_final_recommendation, group_similar_contexts
 from metassay.meta.contexts.h1 import (
     _combine_p_values_by_bonferroni,
@@ -198,7 +198,7 @@ def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
     ]
     recommendation = {"domain": {"news": make_recommendation("a"), "talk": make_recommendation("c")}}
     found = build_final_recommendation(
-        recommendation, make_claims(leads=leads), RunChoice("a"), ["a", "b", "c"]
+        recommendation, make_claims(leads=leads), OverallMetricChoice("a"), ["a", "b", "c"]
     )
     exception = ContextException(column="domain", context="talk", metric="c")
     assert found == Answer(metric="a", top_group=["a", "c"], exceptions=[exception])

@@ -10,7 +10,10 @@ from scipy.stats import kendalltau
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.meta.contexts.human_pairs import HumanPairs, correct_tau_for_reliability
-from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
+from metassay.meta.contexts.label_error_correction import (
+    PerturbationLabelCheck,
+    correct_accuracy_for_label_errors,
+)
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.assay_sentences import add_sentences_that_explain_recommendations
@@ -199,7 +202,12 @@ def test_correction_gives_back_the_accuracy_that_wrong_labels_hid(ties, credit) 
     item = np.arange(125)
     pairs = PairOutcomes(("a",), ("removal",), outcome, item, item, item, np.zeros(125, dtype=int))
     found = correct_accuracy_for_label_errors(
-        pairs, np.zeros(125, dtype=np.int32), [LabelReading(500, 0, 100)], ties=ties, resamples=200, seed=0
+        pairs,
+        np.zeros(125, dtype=np.int32),
+        [PerturbationLabelCheck(500, 0, 100)],
+        ties=ties,
+        resamples=200,
+        seed=0,
     )
     assert found is not None
     assert found[0].accuracy_corrected == pytest.approx(0.6 + credit * 0.2, abs=1e-12)
@@ -215,7 +223,7 @@ def test_equal_readings_are_not_better_ones() -> None:
     (row,) = correct_accuracy_for_label_errors(
         pairs,
         np.zeros(100, dtype=np.int32),
-        [LabelReading(1000, 300, 0)],
+        [PerturbationLabelCheck(1000, 300, 0)],
         ties="strict",
         resamples=200,
         seed=0,
@@ -232,7 +240,7 @@ def test_correction_is_by_stratum_and_items_weigh_as_in_the_accuracy() -> None:
     found = correct_accuracy_for_label_errors(
         pairs,
         np.array([0, 1, 1, 0], dtype=np.int32),
-        [LabelReading(100, 0, 0), LabelReading(100, 0, 25)],
+        [PerturbationLabelCheck(100, 0, 0), PerturbationLabelCheck(100, 0, 25)],
         ties="strict",
         resamples=50,
         seed=0,
@@ -259,14 +267,14 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
 
     def width(read):
         row = correct_accuracy_for_label_errors(
-            pairs, codes, [LabelReading(read[0], 0, read[1])], ties="strict", resamples=400, seed=0
+            pairs, codes, [PerturbationLabelCheck(read[0], 0, read[1])], ties="strict", resamples=400, seed=0
         )[0]
         return row.corrected_high - row.corrected_low
 
     assert width((20, 2)) > 1.5 * width((2000, 200))
     assert (
         correct_accuracy_for_label_errors(
-            pairs, codes, [LabelReading(10, 0, 5)], ties="strict", resamples=50, seed=0
+            pairs, codes, [PerturbationLabelCheck(10, 0, 5)], ties="strict", resamples=50, seed=0
         )
         is None
     )

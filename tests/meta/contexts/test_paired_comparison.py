@@ -7,7 +7,7 @@ from scipy.stats import ttest_rel
 from assay_builders import make_accuracy, make_column, make_content
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import (
-    ClusterCredits,
+    ClusterAccuracySums,
     compute_accuracy_changes_by_cluster,
     compute_cluster_contributions_to_accuracy,
 )
@@ -112,8 +112,8 @@ def test_four_clusters_that_changed_alike_are_no_evidence():
     after = before.copy()
     after[:4] = 0
     weights = {"m": np.ones(400)}
-    old = ClusterCredits(clusters, {"m": before}, weights)
-    new = ClusterCredits(clusters, {"m": after}, weights)
+    old = ClusterAccuracySums(clusters, {"m": before}, weights)
+    new = ClusterAccuracySums(clusters, {"m": after}, weights)
     change = compute_accuracy_changes_by_cluster(old, new, ["m"]).estimate_change_of_accuracy("m")
     assert ttest_rel(before, after).pvalue < 0.05
     assert change.p == 0.125

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from metassay.meta.contexts.choice import are_metrics_on_pareto_front
 from metassay.meta.contexts.robustness import (
     compute_distributionally_robust_accuracy,
-    estimate_true_accuracy_spread,
+    estimate_true_accuracy_variation,
 )
 
 
@@ -50,14 +50,14 @@ def test_spread_net_of_sampling_error_recovers_the_truth():
     rng = np.random.default_rng(1)
     truth = rng.normal(0.7, 0.05, (1, 4000))
     noise = rng.normal(0, 0.1, (1, 4000))
-    assert estimate_true_accuracy_spread(truth + noise, np.full((1, 4000), 0.01))[0] == pytest.approx(
+    assert estimate_true_accuracy_variation(truth + noise, np.full((1, 4000), 0.01))[0] == pytest.approx(
         0.05, abs=0.01
     )
-    assert estimate_true_accuracy_spread(0.7 + noise, np.full((1, 4000), 0.02))[0] == 0
+    assert estimate_true_accuracy_variation(0.7 + noise, np.full((1, 4000), 0.02))[0] == 0
 
 
 def test_spread_needs_two_contexts():
-    assert np.isnan(estimate_true_accuracy_spread(np.array([[0.7]]), np.zeros((1, 1)))[0])
+    assert np.isnan(estimate_true_accuracy_variation(np.array([[0.7]]), np.zeros((1, 1)))[0])
 
 
 def test_pareto_by_definition():

@@ -15,7 +15,7 @@ from by_hand import (
 )
 
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, GlobalAnalysis
-from metassay.meta.contexts.confounding import Confounding
+from metassay.meta.contexts.confounding import PerturbationEffects
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.multiplicity import select_candidates_that_may_be_best
@@ -173,7 +173,7 @@ def test_nobody_stands_before_the_first_choice_in_the_order_to_contradict():
 def test_flags_of_confounding_are_adjusted_by_holm():
     """.01, .04 and .03 become .03, .06 and .06: one flag of three."""
     zeros, table = np.zeros(3), np.array([[0.9, 0.1]] * 3)
-    made = Confounding(
+    made = PerturbationEffects(
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
         np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ([], [], []),
     )  # fmt: skip

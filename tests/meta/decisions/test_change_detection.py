@@ -7,18 +7,18 @@ import pytest
 from scipy.stats import norm
 
 from metassay.meta.decisions.change_detection import (
-    RunSeries,
+    ValuesOverRuns,
     compute_running_means_over_runs,
     detect_change_over_runs,
     estimate_detection_delay,
 )
 
 
-def simulate_runs(accuracies, clusters: int, generator) -> RunSeries:
+def simulate_runs(accuracies, clusters: int, generator) -> ValuesOverRuns:
     """Runs of new items: each cluster is right with the accuracy of its run."""
     values = generator.binomial(clusters, accuracies) / clusters
     variances = values * (1 - values) / (clusters - 1) + 0.25 / clusters**2
-    return RunSeries(values, variances, np.full(len(values), float(clusters)))
+    return ValuesOverRuns(values, variances, np.full(len(values), float(clusters)))
 
 
 def count_alarms(accuracy: float, clusters: int, streams: int, looks: int) -> int:
@@ -74,7 +74,7 @@ def test_evidence_is_the_likelihood_ratio_of_a_change() -> None:
     weight = 10 / (10 * 11)
     # The evidence reaches 1 / α exactly where α is its reciprocal.
     evidence = weight * changed / stable + 1 - weight
-    series = RunSeries(np.array([first, second]), variances, np.array([300.0, 100.0]))
+    series = ValuesOverRuns(np.array([first, second]), variances, np.array([300.0, 100.0]))
     assert detect_change_over_runs(series, 1 / (evidence * (1 + 1e-9))) is None
     assert detect_change_over_runs(series, 1 / (evidence * (1 - 1e-9))) is not None
 
@@ -85,16 +85,18 @@ def test_expected_delay_is_near_the_delay_of_simulated_streams() -> None:
     for _ in range(60):
         series = simulate_runs(np.r_[np.full(50, 0.85), np.full(60, 0.8)], 300, generator)
         delays.append(detect_change_over_runs(series).alarm - 50 + 1)
-    past = RunSeries(series.values[:50], series.variances[:50], series.weights[:50])
+    past = ValuesOverRuns(series.values[:50], series.variances[:50], series.weights[:50])
     delay, delay_of_test = estimate_detection_delay(past, 0.05)
     assert delay == pytest.approx(np.median(delays), abs=4)
     assert delay_of_test < delay
 
 
 def test_the_result_at_a_look_does_not_need_later_looks_to_be_constant() -> None:
-    steady = RunSeries(np.full(5, 0.8), np.full(5, 1e-4), np.full(5, 100.0))
+    steady = ValuesOverRuns(np.full(5, 0.8), np.full(5, 1e-4), np.full(5, 100.0))
     assert detect_change_over_runs(steady) is None
-    assert estimate_detection_delay(RunSeries(np.array([0.8]), np.array([0.04]), np.array([30.0])), 0.05) == (
+    assert estimate_detection_delay(
+        ValuesOverRuns(np.array([0.8]), np.array([0.04]), np.array([30.0])), 0.05
+    ) == (
         None,
         None,
     )

@@ -46,8 +46,8 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """Scores of systems computed in three ways (over the corpus, as means of segments, and as means of
-    bootstrap samples), and how well each agrees with people.
+    """Result of computing system scores in three ways: over the corpus, as means of segment scores, and as
+    means of bootstrap samples. Says how well each way agrees with human scores.
     """
 
     systems: list[AggregatedSystem]
@@ -61,8 +61,8 @@ def compare_ways_to_aggregate_scores(
     metrics: Sequence[StatisticsMetric],
     resampling_settings: ResamplingSettings | None = None,
 ) -> AggregationComparison:
-    """Compute the scores of systems in three ways (over the corpus, as means of segments, and as means of
-    bootstrap samples), and compare them.
+    """Compute the score of each system in three ways, and compare them. The ways are: over the corpus, as
+    mean of segment scores, and as mean of bootstrap samples.
     """
     if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
@@ -128,8 +128,8 @@ def _correlate_aggregations_on_small_segment_samples(
     aggregated_systems: Sequence[AggregatedSystem],
     resampling_settings: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
-    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, when only a few
-    random segments are used.
+    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, all computed on
+    small random samples of segments.
     """
     bootstrap_scores = np.array(
         [row.bootstrap for row in aggregated_systems], dtype=np.float64
@@ -200,7 +200,9 @@ def _compute_system_scores_on_random_segments(
 
 
 def _compute_median_with_interval(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 2.5 %, 50 % and 97.5 % quantiles of the values that are not NaN; None if all are."""
+    """Compute the 2.5 %, 50 % and 97.5 % quantiles of the given values, ignoring NaN. Returns None if all
+    values are NaN.
+    """
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return None, None, None
@@ -234,7 +236,7 @@ def _correlate_with_human_scores(
 
 
 def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
-    """Count the systems of which people scored some output."""
+    """Count the systems that have at least one output with a human score."""
     if human_column not in score_cube.human_scores:
         return 0
     is_rated = ~np.isnan(score_cube.human_scores[human_column])
@@ -243,8 +245,8 @@ def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
 
 @dataclass(frozen=True)
 class HumanCorrelations:
-    """Correlation of system scores with mean human scores, for each way to aggregate scores, and the number
-    of systems.
+    """Correlations between system scores and mean human scores, one for each way to aggregate metric scores,
+    with the number of systems.
     """
 
     systems: int
@@ -258,7 +260,9 @@ def _correlate_with_human_scores_on_test_set(
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> HumanCorrelations:
-    """Correlate system scores on the segments that people scored with mean human scores of the systems."""
+    """Correlate the metric scores of systems with their mean human scores, both computed on the segments that
+    people rated.
+    """
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
     is_present = find_outputs_with_statistics(score_cube.statistics[metric.spec])

@@ -37,7 +37,8 @@ def compare_systems(
     group: str | None = None,
     cluster_column: str | None = None,
 ) -> list[SystemComparison]:
-    """Test whether every two systems differ in score, on the segments for which all systems have outputs.
+    """Test for every two systems whether their scores differ, on the segments for which all systems have
+    outputs.
 
     Corpus scores are compared where the metric has them, else means of segment scores. `test_name` is
     `bootstrap` or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is
@@ -81,7 +82,8 @@ def compare_systems(
 def get_statistics_and_score_function(
     score_cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
-    """Return statistics of each output, and a function that computes the score of a system from their sums.
+    """Return the sufficient statistics of each output, and a function that computes the score of a system
+    from the sums of its statistics.
 
     The statistics are `[systems, segments, s]`, NaN where an output is missing. The score is the corpus
     score. With `use_segment_means`, and for metrics without statistics, it is the mean of the segment scores.

@@ -38,7 +38,9 @@ RESAMPLED_GROUPS = 5_000
 
 @dataclass(frozen=True)
 class ResamplingSettings:
-    """Numbers and sizes of bootstrap resamples, numbers of repeated random draws, and the seed."""
+    """Settings for resampling: the numbers and sizes of bootstrap resamples, the number of random draws, and
+    the seed.
+    """
 
     resamples: int = 1000
     size: int = 1000
@@ -49,8 +51,8 @@ class ResamplingSettings:
     seed: int = 0
 
     def create_random_generator(self, test_set: str, name: str, segment_count: int) -> np.random.Generator:
-        """Create a random generator that depends only on the seed, the test set, the purpose and the number
-        of segments.
+        """Create a random number generator whose seed depends on the test set, the purpose of the draws and
+        the number of segments.
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
@@ -59,16 +61,16 @@ class ResamplingSettings:
 
 @dataclass(frozen=True)
 class SystemsWithSameSegments:
-    """Systems that have outputs for exactly the same segments, given as row and column numbers of a table of
-    scores.
+    """A group of systems that have outputs for exactly the same segments, given as row and column numbers of
+    a score table.
     """
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
     def select_values_of_systems_in_group(self, output_values: Scores) -> Scores:
-        """Return the part of an array `[systems, segments, ...]` that belongs to these systems and their
-        segments.
+        """Return the part of an array `[systems, segments, ...]` that belongs to the systems of this group
+        and their segments.
         """
         return output_values[np.ix_(self.rows, self.columns)]
 
@@ -89,7 +91,9 @@ def group_systems_with_same_segments(has_output: BoolArray) -> list[SystemsWithS
 
 
 def find_outputs_with_statistics(output_statistics: Scores) -> BoolArray:
-    """Return which outputs have statistics, that is, were scored."""
+    """Return a Boolean mask of the outputs that were scored, that is, whose sufficient statistics are not
+    missing.
+    """
     return ~np.isnan(output_statistics[..., 0])
 
 
@@ -175,7 +179,7 @@ def _compute_scores_of_systems_with_same_segments(
 
 
 def _compute_standard_error(resampled_scores: Scores) -> float | None:
-    """Compute the standard error of a score, which is its standard deviation over bootstrap resamples."""
+    """Compute the standard error of a score as its standard deviation over bootstrap resamples."""
     return none_if_nan(resampled_scores.std(ddof=1))
 
 
@@ -190,7 +194,9 @@ def _resample_corpus_scores(
 
 
 def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Scores:
-    """Compute the corpus score of each system on the segments for which it has outputs, else NaN."""
+    """Compute the corpus score of each system on the segments for which it has outputs. A system without
+    outputs gets NaN.
+    """
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
     has_outputs = find_outputs_with_statistics(statistics).any(axis=1)
@@ -200,8 +206,8 @@ def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Sc
 def compute_bootstrap_scores(
     score_cube: ScoreCube, metric: StatisticsMetric, resampling: ResamplingSettings
 ) -> Scores:
-    """Compute the mean corpus score of each system over bootstrap resamples of its segments; NaN if it has
-    none.
+    """Compute the mean corpus score of each system over bootstrap resamples of its segments. A system without
+    segments gets NaN.
     """
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)

@@ -46,8 +46,8 @@ _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 @dataclass(frozen=True)
 class AccuracySums:
-    """Counts and sums of right, tied and wrong pairs for each context (such as a domain) and cluster of
-    items. All accuracies are computed from these sums.
+    """Sums of right, tied and wrong pairs for each metric, context (such as a domain) and cluster of items,
+    from which accuracies are computed.
 
     `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
@@ -65,8 +65,8 @@ class AccuracySums:
     totals: FloatArray
 
     def compute_accuracies(self) -> FloatArray:
-        """Return the accuracy of each metric in each context, averaged over items. It is NaN where a context
-        has no pair.
+        """Return the accuracy of each metric in each context, averaged over items. A context without pairs
+        gets NaN.
         """
         return divide_or_nan(
             self._sum_cluster_values_by_context(self.credit), self._sum_cluster_values_by_context(self.weight)
@@ -77,7 +77,7 @@ class AccuracySums:
         return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
 
     def compute_tie_shares(self) -> FloatArray:
-        """Return the share of pairs that each metric scored equally, for each metric and context."""
+        """Return for each metric and context the share of pairs whose two outputs got equal scores."""
         return divide_or_nan(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
 
     def count_scored_pairs(self) -> LongArray:
@@ -85,19 +85,21 @@ class AccuracySums:
         return self.totals[:, ALL_PAIRS].astype(np.int64)
 
     def count_scored_items(self) -> LongArray:
-        """Count the items of which each metric scored a pair, for each context."""
+        """Count for each metric and context the items with at least one scored pair of outputs."""
         return self.totals[:, _ITEMS].astype(np.int64)
 
     def count_scored_outputs(self) -> LongArray:
-        """Count the outputs of which each metric scored a pair, for each context."""
+        """Count for each metric and context the outputs that are part of a scored pair."""
         return self.totals[:, _OUTPUTS].astype(np.int64)
 
     def count_scored_clusters(self) -> LongArray:
-        """Count the clusters of items in which each metric scored a pair, for each context."""
+        """Count for each metric and context the clusters of items with at least one scored pair of
+        outputs.
+        """
         return self._sum_cluster_values_by_context(self.weight > 0).astype(np.int64)
 
     def estimate_accuracy_variances(self) -> FloatArray:
-        """Estimate the sampling variance of each accuracy from the spread between clusters of items.
+        """Estimate the sampling variance of each accuracy from the differences between clusters of items.
 
         n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
         cluster.
@@ -108,14 +110,14 @@ class AccuracySums:
         squares = self._sum_cluster_values_by_context(self.credit, self.credit)
         squares -= 2 * accuracy * self._sum_cluster_values_by_context(self.credit, self.weight)
         squares += accuracy**2 * self._sum_cluster_values_by_context(self.weight, self.weight)
-        compute_interval_widening_factor = divide_or_nan(clusters, clusters - 1)
+        small_sample_factor = divide_or_nan(clusters, clusters - 1)
         total_weight = self._sum_cluster_values_by_context(self.weight)
         # Rounding can make a sum of squares slightly negative.
-        return compute_interval_widening_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
+        return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
     def compute_p_values_of_accuracy_below_half(self) -> FloatArray:
-        """Compute p-values of the hypothesis that an accuracy is at least ½, for each metric and context. A
-        small p-value means that the metric is wrong more often than right.
+        """Compute for each metric and context the p-value of the hypothesis that the accuracy is at least ½.
+        A small p-value means that the metric is wrong more often than right.
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
         accuracy ½, because a metric that is never right shows no variance.
@@ -127,7 +129,7 @@ class AccuracySums:
         return np.asarray(stdtr(clusters - 1, t))
 
     def copy_without_cluster_sums(self) -> AccuracySums:
-        """Return a copy without the sums for single clusters, which take most of the memory."""
+        """Return a copy without the sums for individual clusters, which take most of the memory."""
         no_cells = np.empty((len(self.credit), 0))
         return replace(
             self,
@@ -137,22 +139,22 @@ class AccuracySums:
             starts=np.zeros_like(self.starts),
         )
 
-    def get_array_slice_of_context(self, context_position: int) -> slice:
-        """Return the slice of the arrays `credit`, `weight` and `clusters` that belongs to one context."""
+    def get_cluster_slice_of_context(self, context_position: int) -> slice:
+        """Return the range of array positions at which the clusters of one context are stored."""
         return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
     def resample_accuracies_in_context(
         self, context_position: int, bootstrap: ClusterBootstrap
     ) -> FloatArray:
         """Compute the accuracy of each metric in one context on bootstrap resamples of clusters of items."""
-        cells = self.get_array_slice_of_context(context_position)
+        cells = self.get_cluster_slice_of_context(context_position)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
     def _sum_cluster_values_by_context(
         self, cluster_values: NDArray[Any], multipliers: FloatArray | None = None
     ) -> FloatArray:
-        """Sum one value per cluster over the clusters of each context. With `multipliers`, sum the products
-        of value and multiplier.
+        """Sum one value per cluster over the clusters of each context. Values are multiplied by `multipliers`
+        if given.
         """
         sums = np.zeros((len(cluster_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
@@ -174,7 +176,8 @@ class AccuracySums:
 def sort_pairs_by_item(
     pair_outcomes: PairOutcomes, contexts: Sequence[PairContexts]
 ) -> tuple[PairOutcomes, list[PairContexts]]:
-    """Sort pairs of outputs by item and output, and return their outcomes and contexts in the new order.
+    """Sort pairs of outputs by item and output. Returns the outcomes and contexts of the pairs in the new
+    order.
 
     `count_correct_pairs_by_context_and_cluster` expects this order.
     """
@@ -198,7 +201,8 @@ def sort_pairs_by_item(
 def repeat_pairs_that_span_two_contexts(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> tuple[PairOutcomes, PairContexts]:
-    """Repeat each pair whose two outputs belong to different contexts, so that it counts in both of them.
+    """Count each pair whose two outputs belong to different contexts in both contexts, by listing the pair
+    twice.
 
     A metric that prefers the name of a system would be right in every pair that this system wins. Counted
     for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
@@ -222,8 +226,8 @@ def repeat_pairs_that_span_two_contexts(
 def count_correct_pairs_by_context_and_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
-    """Count how many pairs each metric ordered correctly, in each context and cluster of items. The pairs
-    must be sorted by item.
+    """Count for each metric how many pairs of outputs it ordered correctly, in each context and cluster of
+    items. The pairs must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
     sums_by_batch = count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties)
@@ -263,21 +267,21 @@ def count_correct_pairs_by_context_and_cluster(
 
 
 def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
-    """Return whether some metric could not score some pair."""
+    """Return whether at least one metric could not score at least one pair of outputs."""
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
 def count_correct_pairs_in_context_batches(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
-    """Yield the sums of pair outcomes for a few contexts at a time, because all contexts at once may not fit
-    in memory.
+    """Count correctly ordered pairs for a few contexts at a time, to save memory. Yields the sums of each
+    batch of contexts.
     """
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     has_missing = _has_missing_outcomes(pair_outcomes)
     for context_range, pairs in split_contexts_into_batches(pair_contexts):
-        yield _count_correct_pairs_of_context_slice(
+        yield _count_correct_pairs_in_context_range(
             pair_outcomes,
             pair_contexts,
             pairs,
@@ -288,8 +292,8 @@ def count_correct_pairs_in_context_batches(
 
 
 def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
-    """Split contexts into ranges with about 2^20 pairs each. Returns each range with the positions of its
-    pairs.
+    """Split contexts into batches with about 2^20 pairs of outputs each. Returns the contexts of each batch
+    and the positions of their pairs.
     """
     if len(pair_contexts.values) == 1 and pair_contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(pair_contexts.codes)))]
@@ -309,26 +313,28 @@ def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice
     return batches
 
 
-def _count_correct_pairs_of_context_slice(
+def _count_correct_pairs_in_context_range(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     pair_positions: IntArray | slice,
-    context_slice: slice,
+    context_range: slice,
     *,
     has_missing: bool,
     tie_credit: float,
 ) -> AccuracySums:
-    """Sum the outcomes of the pairs that belong to a range of contexts, for each context and cluster."""
+    """Count correctly ordered pairs of outputs for each context and cluster, for a range of contexts."""
     outputs = pair_outcomes.outputs[pair_positions]
     codes = pair_contexts.codes[pair_positions]
-    first_context = context_slice.start
+    first_context = context_range.start
     item_starts = find_starts_of_equal_rows(codes, pair_outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
     cluster_of_item = pair_outcomes.clusters[pair_positions][item_starts[:-1]]
-    cell_of_item, first_item_of_cell = _assign_ids_to_context_cluster_pairs(context_of_item, cluster_of_item)
+    cell_of_item, first_item_of_cell = _number_combinations_of_context_and_cluster(
+        context_of_item, cluster_of_item
+    )
     weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
     metrics = len(pair_outcomes.metrics)
-    context_count = context_slice.stop - first_context
+    context_count = context_range.stop - first_context
     cell_count = len(first_item_of_cell)
     credit = np.zeros((metrics, cell_count))
     weight = np.zeros((metrics if has_missing else 1, cell_count))
@@ -352,7 +358,7 @@ def _count_correct_pairs_of_context_slice(
     context_of_cell = context_of_item[first_item_of_cell]
     starts = np.searchsorted(context_of_cell, np.arange(context_count + 1)).astype(np.int64)
     return AccuracySums(
-        pair_contexts.values[context_slice],
+        pair_contexts.values[context_range],
         credit,
         weight,
         cluster_of_item[first_item_of_cell],
@@ -364,8 +370,8 @@ def _count_correct_pairs_of_context_slice(
 def compute_accuracy_by_context(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the accuracy of each metric in each context, and counts of pairs, items and outputs, for a few
-    contexts at a time to save memory.
+    """Compute the accuracy of each metric in each context. Also returns the numbers of pairs, items and
+    outputs.
     """
     accuracies = []
     totals = []
@@ -375,10 +381,10 @@ def compute_accuracy_by_context(
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
-def _assign_ids_to_context_cluster_pairs(
+def _number_combinations_of_context_and_cluster(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Assign an integer to each combination of context and cluster that occurs among items.
+    """Assign a number to each combination of context and cluster that some item has.
 
     Returns the cell of each item and the first item of each cell.
     """
@@ -403,7 +409,8 @@ def _add_item_accuracies_to_sums(
     weight_by_context_cluster: FloatArray,
     totals_by_context: FloatArray,
 ) -> None:
-    """Add the outcomes of all pairs of one metric to the given arrays of sums, which are changed in place.
+    """Compute the accuracy of one metric on each item, and add it to the sums for the context and cluster of
+    the item. The sums are changed in place.
 
     The accuracy and the mean weight of every item are added to `accuracy_by_context_cluster` and
     `weight_by_context_cluster` of its context and cluster, sums over its pairs to `totals_by_context` of its
@@ -441,8 +448,8 @@ def _count_pair_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count the pairs of one item that a metric ordered correctly, tied and scored, and sum the weights of
-    these pairs.
+    """Count for one item the pairs that a metric ordered correctly, tied and scored. Also sums the weights of
+    the pairs.
 
     The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
     of an output are neighbours; without weights each pair has 1.

@@ -31,8 +31,8 @@ def predict_rank_correlation_of_two_contexts(
     *,
     are_contexts_exchangeable: bool = True,
 ) -> AgreementPrediction | None:
-    """Predict how similarly two contexts rank the metrics from properties of both contexts, by a
-    least-squares fit.
+    """Predict how similarly two contexts rank the metrics, by a least-squares fit to properties of both
+    contexts.
 
     `rank_correlations` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
     None where there are too few pairs of contexts for the fit, or the agreement or all properties are
@@ -82,7 +82,8 @@ def predict_rank_correlation_of_two_contexts(
 
 
 def are_contexts_exchangeable(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
-    """Return whether every two contexts share clusters of items (such as documents), or no two contexts do.
+    """Return whether contexts may be permuted in a test. They may if every two contexts share clusters of
+    items (such as documents), or if no two contexts do.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
     """
@@ -106,8 +107,8 @@ def collect_properties_of_contexts(
     nonempty_contexts: Sequence[PairContexts],
     user_properties: Mapping[str, ContextProperties],
 ) -> dict[str, ContextProperties]:
-    """Collect what is known about each context: properties that the user gave, and the values of columns that
-    are constant in the context.
+    """Collect the properties of each context: those given by the user, and the values of columns that are
+    constant within every context.
 
     `nonempty_contexts` are the given ones without contexts that have no pairs; properties of those are
     dropped.
@@ -128,7 +129,8 @@ def collect_properties_of_contexts(
 def find_columns_with_one_value_per_context(
     pair_contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
-    """Find the columns that have a single value within each context. Returns their value for each context.
+    """Find the columns that have a single value within each context. Returns the value for each column and
+    context.
 
     Each document lies in one domain, so that `domain` is such a column for the contexts of `document`.
     """
@@ -150,8 +152,8 @@ def _compute_permutation_p_value(
     pairs: tuple[LongArray, LongArray],
     observed_residuals: float,
 ) -> float:
-    """Compute how often properties of contexts predict the agreement of contexts as well as observed when the
-    properties are assigned to contexts at random.
+    """Test by permutation whether properties of contexts predict how similarly two contexts rank the metrics.
+    Properties are assigned to contexts at random.
     """
     rng = np.random.default_rng([0, len(agreement_matrix)])
     first, second = pairs
@@ -170,7 +172,7 @@ def _compute_permutation_p_value(
 
 
 def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray) -> float:
-    """Compute the residual sum of squares of a least-squares fit."""
+    """Fit a linear model by least squares, and return the sum of squared residuals."""
     products = predictors.T @ target
     return float(target @ target - products @ np.linalg.lstsq(predictors.T @ predictors, products)[0])
 
@@ -178,8 +180,8 @@ def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray)
 def _compare_property_of_contexts(
     property_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
 ) -> FloatArray:
-    """Compare a property of every two contexts: numbers by their scaled distance, words by whether they are
-    the same.
+    """Measure how much a property differs between contexts, for each pair of contexts: scaled distance for
+    numbers, equality for words.
     """
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in property_values):
         numbers = np.asarray(property_values, dtype=np.float64)
@@ -198,8 +200,8 @@ def _compute_cross_validation_errors(
     second_contexts: LongArray,
     context_count: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the prediction errors for each context when the model is fitted to the other contexts. Also
-    returns the errors of predicting the mean.
+    """Compute prediction errors on each context from a linear model that was fitted to the other contexts.
+    Also returns the errors of predicting the mean.
     """
     errors = []
     baseline_errors = []

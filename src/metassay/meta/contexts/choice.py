@@ -24,9 +24,9 @@ _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 
 @dataclass(frozen=True)
-class ChoiceTable:
-    """Accuracies of metrics in each context, and costs of metrics, from which a metric is recommended for
-    each context.
+class MetricAccuracyTable:
+    """Accuracies of metrics in each context, and costs of metrics, which decide which metric is recommended
+    in each context.
 
     `may_be_best` marks the metrics that may be the best in a context, `is_worse_than_another` those that are
     clearly less accurate there than another of them. `spread` is how much a metric's true accuracy varies
@@ -53,8 +53,8 @@ class ChoiceTable:
 
 
 @dataclass(frozen=True)
-class RunChoice:
-    """The metric that a run recommends for all contexts, and the contexts in which another metric is better.
+class OverallMetricChoice:
+    """The metric recommended for all contexts, with the contexts in which another metric is better.
 
     `ahead` has these others by context. `human_top_group` is given where the choice follows human pairs: the
     metrics that these do not put behind it.
@@ -66,18 +66,18 @@ class RunChoice:
 
 
 def get_rank_of_cost_class(cost_class: str | None) -> float:
-    """Return the rank of a class of costs, 0 for the cheapest. An unknown class has infinite rank."""
+    """Return the rank of a cost class, where 0 is the cheapest. An unknown class has infinite rank."""
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
 
-def round_accuracy_spreads(spreads: FloatArray) -> FloatArray:
-    """Round how much accuracies vary between contexts, so that nearly equal values become equal."""
-    return np.asarray(np.round(spreads / STABILITY_STEP))
+def round_accuracy_variations(variations: FloatArray) -> FloatArray:
+    """Round standard deviations of accuracies between contexts, so that nearly equal ones become equal."""
+    return np.asarray(np.round(variations / STABILITY_STEP))
 
 
 def collect_accuracies_and_costs_from_result(
     assay_result: ContextStatistics, column: str, criteria: Criteria
-) -> ChoiceTable:
+) -> MetricAccuracyTable:
     """Collect accuracies and costs of metrics in the contexts of one column from the result of an assay."""
     metrics = tuple(row.metric for row in assay_result.overall)
     rows = {(row.context, row.metric): row for row in assay_result.contexts[column].local_accuracy}
@@ -86,7 +86,7 @@ def collect_accuracies_and_costs_from_result(
     contexts = (GLOBAL, *dict.fromkeys(row.context for row in assay_result.contexts[column].local_accuracy))
     robustness = {row.metric: row for row in assay_result.contexts[column].robustness}
     accuracy = [[rows[context, metric].accuracy for context in contexts] for metric in metrics]
-    return ChoiceTable(
+    return MetricAccuracyTable(
         metrics=metrics,
         contexts=contexts,
         accuracy=np.array(accuracy, dtype=np.float64),  # None becomes NaN
@@ -114,8 +114,8 @@ def choose_single_metric_for_all_contexts(
     cost_ranks: FloatArray,
     is_unrelated_to_quality: BoolArray | None = None,
 ) -> int:
-    """Return the position of the metric to use in all contexts: of the metrics that may be the best, the
-    cheapest, and the most accurate of equally cheap ones.
+    """Choose one metric for all contexts, and return its position. It is the cheapest of the metrics that may
+    be the best, and the most accurate of equally cheap ones.
 
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
@@ -123,12 +123,12 @@ def choose_single_metric_for_all_contexts(
     rounded = np.nan_to_num(np.round(accuracies, _TIE_DECIMALS), nan=-1).tolist()
     if is_unrelated_to_quality is None:
         is_unrelated_to_quality = np.zeros(len(rounded), dtype=np.bool_)
-    uninformed = is_unrelated_to_quality
 
     def build_sort_key(metric: int) -> tuple[bool, bool, bool, float, float, int]:
+        """Build a sort key for one metric, so that the smallest key belongs to the metric to use."""
         cost = float(cost_ranks[metric]) if may_be_best[metric] else 0.0
         return (
-            bool(uninformed[metric]),
+            bool(is_unrelated_to_quality[metric]),
             not may_be_best[metric],
             bool(is_worse_than_another[metric]),
             cost,
@@ -140,16 +140,16 @@ def choose_single_metric_for_all_contexts(
 
 
 def recommend_metric_for_each_context(
-    metric_table: ChoiceTable, overall_choice: RunChoice | None = None
+    metric_table: MetricAccuracyTable, overall_choice: OverallMetricChoice | None = None
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for each context, and list the metrics that may be the best there.
+    """Recommend a metric for each context, and list the other metrics that may be the best in that context.
 
     `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
     contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
     accuracy decides where it is clear (those behind come last), the preference where it is not. The choice is
     that of the run, which then comes first in its top groups; else the first of the top group.
     """
-    preferences = _build_metric_sort_keys(metric_table)
+    preferences = _build_preference_sort_keys(metric_table)
     recommendations = {}
     for c, context in enumerate(metric_table.contexts):
         recommendations[context] = _recommend_metric_for_context(metric_table, c, preferences, overall_choice)
@@ -158,9 +158,9 @@ def recommend_metric_for_each_context(
     return recommendations
 
 
-def choose_metric_for_unknown_contexts(metric_table: ChoiceTable) -> str | None:
-    """Choose the metric for unknown contexts, which has the highest accuracy under an unfavourable mix of
-    contexts. Ties are broken by the accuracy in the worst context.
+def choose_metric_for_unknown_contexts(metric_table: MetricAccuracyTable) -> str | None:
+    """Choose the metric with the highest accuracy under an unfavourable mix of contexts. Ties are broken by
+    the accuracy in the worst context.
     """
     robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
     worst_case = metric_table.worst_case.tolist()
@@ -173,9 +173,11 @@ def choose_metric_for_unknown_contexts(metric_table: ChoiceTable) -> str | None:
     return metric_table.metrics[best]
 
 
-def _build_metric_sort_keys(metric_table: ChoiceTable) -> list[tuple[float, ...]]:
-    """Return a sort key for each metric, so that sorting by it puts preferred metrics first."""
-    spread = round_accuracy_spreads(metric_table.spread).tolist()
+def _build_preference_sort_keys(metric_table: MetricAccuracyTable) -> list[tuple[float, ...]]:
+    """Build a sort key for each metric from stability, cost, user criteria and robust accuracy. Preferred
+    metrics come first.
+    """
+    spread = round_accuracy_variations(metric_table.spread).tolist()
     robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
     keys = []
     for m, metric in enumerate(metric_table.metrics):
@@ -188,10 +190,10 @@ def _build_metric_sort_keys(metric_table: ChoiceTable) -> list[tuple[float, ...]
 
 
 def _recommend_metric_for_context(
-    metric_table: ChoiceTable,
+    metric_table: MetricAccuracyTable,
     context_position: int,
     sort_key_of_metric: list[tuple[float, ...]],
-    overall_choice: RunChoice | None,
+    overall_choice: OverallMetricChoice | None,
 ) -> Recommendation:
     """Recommend a metric for one context, and list the metrics that may be the best in it."""
     accuracy = np.round(metric_table.accuracy[:, context_position], _TIE_DECIMALS).tolist()
@@ -244,12 +246,14 @@ def _recommend_metric_for_context(
 
 
 def _find_metric_that_run_recommends(
-    metric_table: ChoiceTable,
+    metric_table: MetricAccuracyTable,
     context_position: int,
     metrics_by_accuracy: list[int],
-    overall_choice: RunChoice,
+    overall_choice: OverallMetricChoice,
 ) -> int | None:
-    """Return the metric that a run recommends for one context; None if no such metric has scores there."""
+    """Return the overall recommended metric for one context, or a better metric in this context. None if
+    neither has scores there.
+    """
     ahead = overall_choice.ahead.get(metric_table.contexts[context_position], ())
     wanted = [m for m in metrics_by_accuracy if metric_table.metrics[m] in ahead]
     wanted += [m for m in metrics_by_accuracy if metric_table.metrics[m] == overall_choice.metric]
@@ -259,8 +263,10 @@ def _find_metric_that_run_recommends(
     return None
 
 
-def list_metrics_on_pareto_front(metric_table: ChoiceTable) -> list[str] | None:
-    """List the metrics that no other metric beats in both accuracy and cost. None if no costs are known."""
+def list_metrics_on_pareto_front(metric_table: MetricAccuracyTable) -> list[str] | None:
+    """List the metrics that no other metric beats in both accuracy and cost. Returns None if no costs are
+    known.
+    """
     if not metric_table.cost_classes:
         return None
     costs = np.array(
@@ -275,7 +281,7 @@ def list_metrics_on_pareto_front(metric_table: ChoiceTable) -> list[str] | None:
 
 
 def are_metrics_on_pareto_front(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
-    """Return which metrics no other metric beats in both accuracy and cost.
+    """Return a Boolean mask of the metrics that no other metric beats in both accuracy and cost.
 
     Metrics without accuracy or cost (NaN) are not marked.
     """

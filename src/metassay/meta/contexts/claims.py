@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from metassay.meta.contexts.column_analysis import ColumnAnalysis, GlobalAnalysis
-from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.leads import ContextLeads, compute_p_values_of_accuracy_differences
+from metassay.meta.contexts.confounding import PerturbationEffects
+from metassay.meta.contexts.leads import MetricDifferenceStatistics, compute_p_values_of_accuracy_differences
 from metassay.results.assay import (
     GLOBAL,
     AccuracyTrend,
@@ -40,8 +40,8 @@ ClaimT = TypeVar(
 
 @dataclass(frozen=True)
 class ClaimCandidates:
-    """All differences between metrics or contexts that a report could claim, with their p-values, grouped by
-    kind of claim.
+    """Differences between metrics or contexts that a report could claim, with p-values, grouped by kind of
+    claim.
 
     `human_leads` is None where there are no human pairs.
     """
@@ -56,8 +56,8 @@ class ClaimCandidates:
 
 
 def select_significant_differences(tested_differences: ClaimCandidates) -> Claims:
-    """Select the differences that a report may claim, because they are significant after Bonferroni's
-    correction for the number of kinds of claims.
+    """Select the differences that a report may claim: those significant after Bonferroni's correction for the
+    number of kinds of claims.
     """
     by_kind = {
         "lead": tested_differences.leads,
@@ -100,14 +100,16 @@ def select_significant_differences(tested_differences: ClaimCandidates) -> Claim
 
 
 def _apply_bonferroni_correction(differences: Sequence[ClaimT], number_of_tests: int) -> list[ClaimT]:
-    """Return the claims with p-values multiplied by the number of kinds of claims (Bonferroni's correction),
-    at most 1.
+    """Multiply the p-value of each claim by the number of tests (Bonferroni's correction), up to at most
+    1.
     """
     return [msgspec.structs.replace(claim, p=min(claim.p * number_of_tests, 1.0)) for claim in differences]
 
 
 def _select_claims_significant_after_bonferroni(claims: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
-    """Select the claims that are significant after correction for the number of kinds of claims."""
+    """Select the claims whose p-value is at most 0.05 after Bonferroni's correction for the number of kinds
+    of claims.
+    """
     return [claim for claim in _apply_bonferroni_correction(claims, kind_count) if claim.p <= ERROR_RATE]
 
 
@@ -115,11 +117,11 @@ def collect_tested_differences(
     column_analyses: Mapping[str, ColumnAnalysis],
     global_analysis: GlobalAnalysis,
     agreement_predictions: Mapping[str, AgreementPrediction | None],
-    perturbation_dependence: Confounding,
+    perturbation_dependence: PerturbationEffects,
     metric_names: Sequence[str],
     human_leads: Sequence[MetricLead] | None = None,
 ) -> ClaimCandidates:
-    """Collect all differences between metrics or contexts that a report could claim, whether significant or
+    """Collect all tested differences between metrics or contexts that a report could claim, significant or
     not.
     """
     compared = {name: column for name, column in column_analyses.items() if len(column.contexts.values) > 1}
@@ -145,10 +147,12 @@ def _list_accuracy_differences_between_metrics(
     global_analysis: GlobalAnalysis,
     metric_names: Sequence[str],
 ) -> list[MetricLead]:
-    """Collect the possible claims that one metric is more accurate than another, over all outputs and in each
+    """List p-values of the claims that one metric is more accurate than another, over all outputs and in each
     context.
     """
-    places: list[tuple[str | None, str, ContextLeads]] = [(None, GLOBAL, global_analysis.context.leads)]
+    places: list[tuple[str | None, str, MetricDifferenceStatistics]] = [
+        (None, GLOBAL, global_analysis.context.leads)
+    ]
     for name, column in column_analyses.items():
         contexts = zip(column.contexts.values, column.context_analyses, column.is_large)
         places += [(name, value, analysis.leads) for value, analysis, is_large in contexts if is_large]
@@ -195,7 +199,7 @@ def select_metric_pairs_to_report(
 def _list_accuracy_differences_between_contexts(
     column_analyses: Mapping[str, ColumnAnalysis], metric_names: Sequence[str]
 ) -> list[AccuracyVariation]:
-    """Collect the possible claims that the accuracy of a metric differs between the contexts of a column.
+    """List p-values of the claims that the accuracy of a metric differs between the contexts of a column.
 
     p-values are adjusted for all metrics and for the number of columns.
     """
@@ -213,7 +217,7 @@ def _list_accuracy_differences_between_contexts(
 def _list_accuracy_trends(
     column_analyses: Mapping[str, ColumnAnalysis], all_metrics: Sequence[str], metric_names: Sequence[str]
 ) -> list[AccuracyTrend]:
-    """Collect the possible claims that the accuracy of a metric rises or falls along ordered contexts, such
+    """List p-values of the claims that the accuracy of a metric rises or falls along ordered contexts, such
     as text lengths.
     """
     candidates = []
@@ -227,7 +231,9 @@ def _list_accuracy_trends(
 def _list_predictable_ranking_agreements(
     agreement_predictions: Mapping[str, AgreementPrediction | None],
 ) -> list[PredictableAgreement]:
-    """Collect the possible claims that properties of two contexts predict how similarly they rank metrics."""
+    """List p-values of the claims that properties of two contexts predict how similarly they rank the
+    metrics.
+    """
     candidates = []
     for name, prediction in agreement_predictions.items():
         if prediction is not None and prediction.p is not None:
@@ -236,9 +242,9 @@ def _list_predictable_ranking_agreements(
 
 
 def _list_accuracy_differences_between_perturbations(
-    confounding: Confounding, metric_names: Sequence[str]
+    confounding: PerturbationEffects, metric_names: Sequence[str]
 ) -> list[PerturbationDependence]:
-    """Collect the possible claims that the accuracy of a metric depends on the perturbation that made the
+    """List p-values of the claims that the accuracy of a metric depends on the perturbation that made the
     worse outputs.
     """
     candidates = []
@@ -249,9 +255,7 @@ def _list_accuracy_differences_between_perturbations(
 
 
 def _apply_holm_correction(differences: Sequence[ClaimT]) -> list[ClaimT]:
-    """Return the claims with p-values adjusted by Holm's method, without claims that could not be tested
-    (NaN).
-    """
+    """Adjust the p-values of claims by Holm's method. Claims that could not be tested (NaN) are left out."""
     adjusted = adjust_p_values_by_holm(np.array([claim.p for claim in differences], dtype=np.float64))
     tested_candidates = []
     for claim, p in zip(differences, adjusted.tolist()):

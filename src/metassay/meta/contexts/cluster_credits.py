@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class ClusterCredits:
+class ClusterAccuracySums:
     """Sums of item accuracies and of item weights in each cluster of items, for each metric in one context.
-    Their ratio is the accuracy.
+    Total accuracy divided by total weight is the accuracy of the metric.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -38,8 +38,8 @@ class ClusterCredits:
 
 
 @dataclass(frozen=True)
-class PairedChange:
-    """How much an accuracy, or the difference between two accuracies, changed from one run to another.
+class AccuracyChangeEstimate:
+    """Estimated change of an accuracy, or of the difference between two accuracies, from one run to another.
 
     `low` and `high` are its 95 % interval, None with one cluster; `p` is two-sided. `has_changes` is false
     where every cluster has the same credit in both runs.
@@ -53,9 +53,9 @@ class PairedChange:
 
 
 @dataclass(frozen=True)
-class MatchedCredits:
-    """The contribution of each cluster of items to the change in accuracy between two runs, for each metric
-    in one context.
+class AccuracyChangesByCluster:
+    """Contribution of each cluster of items to the change in accuracy between two runs, for each metric in
+    one context.
 
     For each metric, `changes` are the contributions of the clusters to the change of its accuracy (after -
     before), which is their sum. `deviations` are the contributions less those expected from the weights of
@@ -65,11 +65,13 @@ class MatchedCredits:
     changes: Mapping[str, FloatArray]
     deviations: Mapping[str, FloatArray]
 
-    def estimate_change_of_accuracy(self, metric: str) -> PairedChange:
+    def estimate_change_of_accuracy(self, metric: str) -> AccuracyChangeEstimate:
         """Test whether the accuracy of a metric changed between two runs."""
         return _test_whether_changes_differ_from_zero(self.changes[metric], self.deviations[metric])
 
-    def estimate_change_of_accuracy_gap(self, first_metric: str, second_metric: str) -> PairedChange:
+    def estimate_change_of_accuracy_difference(
+        self, first_metric: str, second_metric: str
+    ) -> AccuracyChangeEstimate:
         """Test whether the difference in accuracy between two metrics changed between two runs."""
         changes = self.changes[first_metric] - self.changes[second_metric]
         deviations = self.deviations[first_metric] - self.deviations[second_metric]
@@ -78,16 +80,18 @@ class MatchedCredits:
 
 def compute_cluster_contributions_to_accuracy(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
-) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield each context with sums of item accuracies and item weights of its clusters, for each metric."""
+) -> Iterator[tuple[str, ClusterAccuracySums]]:
+    """Sum item accuracies and item weights over each cluster of items, for each metric. Yields the sums of
+    one context at a time.
+    """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
     for accuracy_sums in count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
-            cells = accuracy_sums.get_array_slice_of_context(number)
+            cells = accuracy_sums.get_cluster_slice_of_context(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
             yield (
                 context,
-                ClusterCredits(
+                ClusterAccuracySums(
                     clusters=accuracy_sums.clusters[cells],
                     credits=dict(zip(pair_outcomes.metrics, accuracy_sums.credit[:, cells])),
                     weights=dict(zip(pair_outcomes.metrics, weights)),
@@ -96,10 +100,10 @@ def compute_cluster_contributions_to_accuracy(
 
 
 def compute_accuracy_changes_by_cluster(
-    sums_before: ClusterCredits, sums_after: ClusterCredits, metrics: Sequence[str]
-) -> MatchedCredits:
-    """Subtract the contributions of clusters to the accuracies of two runs. A cluster that one run lacks
-    contributes nothing to it.
+    sums_before: ClusterAccuracySums, sums_after: ClusterAccuracySums, metrics: Sequence[str]
+) -> AccuracyChangesByCluster:
+    """Compute how much each cluster of items contributes to the change in accuracy between two runs. A
+    cluster missing in one run counts as 0 in that run.
     """
     names, positions = np.unique(
         np.concatenate([sums_before.clusters, sums_after.clusters]), return_inverse=True
@@ -117,14 +121,14 @@ def compute_accuracy_changes_by_cluster(
         )
         changes[metric] = new_parts - old_parts
         deviations[metric] = new_deviations - old_deviations
-    return MatchedCredits(changes, deviations)
+    return AccuracyChangesByCluster(changes, deviations)
 
 
 def _compute_accuracy_contribution_of_clusters(
-    cluster_sums: ClusterCredits, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
+    cluster_sums: ClusterAccuracySums, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute how much each cluster of items contributes to the accuracy of a metric, and how far this is
-    from its expected contribution.
+    """Compute how much each cluster of items contributes to the accuracy of a metric. Also returns the
+    difference from its expected contribution.
     """
     total_weight = cluster_sums.weights[metric].sum()
     parts = np.zeros(cluster_count)
@@ -134,7 +138,9 @@ def _compute_accuracy_contribution_of_clusters(
     return parts, parts - parts.sum() * shares
 
 
-def _test_whether_changes_differ_from_zero(changes: FloatArray, deviations: FloatArray) -> PairedChange:
+def _test_whether_changes_differ_from_zero(
+    changes: FloatArray, deviations: FloatArray
+) -> AccuracyChangeEstimate:
     """Test with Student's t whether the mean change over clusters of items differs from 0.
 
     p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
@@ -145,13 +151,13 @@ def _test_whether_changes_differ_from_zero(changes: FloatArray, deviations: Floa
     is_changed: BoolArray = np.abs(changes) > _ROUNDING / clusters
     changed = int(is_changed.sum())
     if changed == 0:
-        return PairedChange(0.0, 0.0, 0.0, 1.0, has_changes=False)
+        return AccuracyChangeEstimate(0.0, 0.0, 0.0, 1.0, has_changes=False)
     if clusters < 2:
-        return PairedChange(difference, None, None, None, has_changes=True)
+        return AccuracyChangeEstimate(difference, None, None, None, has_changes=True)
     deviation = float(np.sqrt(clusters / (clusters - 1) * (deviations**2).sum()))
     half_width = float(stdtrit(clusters - 1, 0.975)) * deviation
     p = 0.0 if deviation == 0 else float(2 * stdtr(clusters - 1, -abs(difference) / deviation))
     least_p = 2.0 ** (1 - changed)
-    return PairedChange(
+    return AccuracyChangeEstimate(
         difference, difference - half_width, difference + half_width, max(p, least_p), has_changes=True
     )

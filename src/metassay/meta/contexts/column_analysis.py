@@ -30,7 +30,7 @@ from metassay.meta.contexts.h2 import (
     correlate_context_with_global_ranking,
     estimate_split_half_ranking_reliability,
 )
-from metassay.meta.contexts.leads import ContextLeads, compare_metrics_in_context
+from metassay.meta.contexts.leads import MetricDifferenceStatistics, compare_metrics_in_context
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
@@ -44,7 +44,8 @@ _TIE_DECIMALS = 12
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """Settings for the analysis of contexts, which are the same for all columns of contexts.
+    """Settings for the analysis of contexts, such as the number of resamples. All columns of contexts share
+    them.
 
     `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
     and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
@@ -99,8 +100,8 @@ class AccuracyEstimates:
 
 @dataclass(frozen=True)
 class ContextAnalysis:
-    """Intervals for the accuracy of each metric in one context, the metrics that may be the best there, and
-    tests of their ranking.
+    """Results for one context: intervals for the accuracy of each metric, the metrics that may be the best,
+    and tests of their ranking.
 
     `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
     keep them.
@@ -110,13 +111,13 @@ class ContextAnalysis:
     high: FloatArray
     may_be_best: BoolArray
     order: ContextRankingComparison
-    leads: ContextLeads
+    leads: MetricDifferenceStatistics
     resamples: FloatArray | None
 
     @property
     def is_worse_than_another(self) -> BoolArray:
-        """Marks metrics that are among those that may be the best, although a paired test finds them less
-        accurate than another one.
+        """Boolean mask of the metrics that a paired test finds less accurate than another metric, although
+        they may be the best.
         """
         return self.leads.are_metrics_worse_than_some_candidate(self.may_be_best) & self.may_be_best
 
@@ -135,8 +136,8 @@ class GlobalAnalysis:
     first_choice: int
 
     def get_accuracies_with_recommended_metric_on_top(self, metric_positions: LongArray) -> FloatArray:
-        """Return the rounded accuracies over all outputs, with the accuracy of the recommended metric raised
-        to the highest one.
+        """Return the rounded accuracies over all outputs. The accuracy of the recommended metric is raised to
+        the highest one.
 
         Their order is the one that a context may contradict.
         """
@@ -147,8 +148,8 @@ class GlobalAnalysis:
 
 @dataclass(frozen=True)
 class ColumnAnalysis:
-    """Accuracies of metrics in the contexts of one column (such as the domains), with tests of whether the
-    contexts differ.
+    """Accuracies of metrics in the contexts of one column (such as the domains), with tests of differences
+    between the contexts.
 
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
     contexts that have enough items to take part in claims. `trend_p` is [metrics].
@@ -208,8 +209,8 @@ def estimate_accuracy_in_each_context(
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
-    """Compute the accuracy of each metric in each context of one column, and test whether the contexts
-    differ.
+    """Compute the accuracy of each metric in each context of one column, and test for differences between the
+    contexts.
 
     The pairs are sorted by `sort_pairs_by_item`.
     """
@@ -223,6 +224,7 @@ def estimate_accuracy_in_each_context(
     expected_order = analysis_of_all_pairs.get_accuracies_with_recommended_metric_on_top(settings.competing)
 
     def estimate_accuracy_in_one_context(context_position: int) -> ContextAnalysis:
+        """Compute accuracies and tests of metrics in one context."""
         return _estimate_accuracy_and_ranking_in_context(
             estimates,
             context_position,
@@ -277,8 +279,8 @@ def estimate_accuracy_in_each_context(
 def estimate_accuracy_intervals(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
 ) -> tuple[AccuracyEstimates, FloatArray, FloatArray]:
-    """Estimate the accuracy of each metric in each context. Returns the estimates and the ends of 95 %
-    intervals.
+    """Estimate the accuracy of each metric in each context. Returns the estimates with the lower and upper
+    ends of their 95 % intervals.
 
     The pairs of an output may lie in several contexts here.
     """
@@ -298,8 +300,8 @@ def estimate_accuracy_intervals(
 def average_accuracies_over_perturbations(
     accuracy_by_perturbation: FloatArray, pair_outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average accuracies over perturbations with the same weights in every context, so that a context is not
-    better only because it has more easy perturbations.
+    """Average accuracies over perturbations with the same weights in every context. Otherwise a context with
+    many easy perturbations would look better.
 
     `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
@@ -372,7 +374,7 @@ def _compare_metric_rankings_of_contexts(
     global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
 ) -> AgreementMatrix:
-    """Compute how similarly every two contexts of a column rank the metrics."""
+    """Compute rank correlations between the metric rankings of every two contexts of a column."""
     analyses = [global_analysis.context, *context_analyses]
     accuracy = np.concatenate([global_analysis.estimates.accuracy, estimates.accuracy], axis=1)
     kept_resamples = [analysis.resamples for analysis in analyses if analysis.resamples is not None]

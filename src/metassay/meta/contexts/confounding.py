@@ -51,8 +51,9 @@ _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in 
 
 
 @dataclass(frozen=True)
-class Confounding:
-    """How much the accuracy of each metric depends on the kind of perturbation that made the worse outputs.
+class PerturbationEffects:
+    """Estimates of how much the accuracy of each metric depends on the perturbation that made the worse
+    outputs.
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
@@ -79,8 +80,8 @@ class Confounding:
     def list_accuracy_dependence_on_perturbations(
         self, sentinel_metrics: Collection[str] = ()
     ) -> list[MetricConfounding]:
-        """Return one result per metric, which says whether its accuracy depends significantly on the
-        perturbation.
+        """List for each metric whether its accuracy depends significantly on the perturbation, with the test
+        result.
 
         p-values are adjusted by Holm.
         """
@@ -132,8 +133,8 @@ class Confounding:
         return rows
 
     def _find_perturbations_causing_most_variance(self, metric_position: int) -> list[str]:
-        """Return the fewest perturbations that account for half of the variance of a metric's accuracy, the
-        most deviant first.
+        """Find the fewest perturbations that cause half of the variance of a metric's accuracy. The most
+        deviant perturbation comes first.
         """
         deviations = self.by_perturbation[metric_position] - np.nanmean(self.by_perturbation[metric_position])
         squares = np.nan_to_num(deviations**2)
@@ -150,7 +151,7 @@ def measure_accuracy_dependence_on_perturbation(
     bootstrap: ClusterBootstrap,
     rng: np.random.Generator,
     workers: int = 1,
-) -> Confounding:
+) -> PerturbationEffects:
     """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
 
     The pairs are sorted and hold all applicable perturbations of every output.
@@ -170,7 +171,7 @@ def measure_accuracy_dependence_on_perturbation(
     counts, combination_variances = _compute_accuracy_variance_by_combination_size(
         pair_outcomes, pair_contexts, ties, rng
     )
-    return Confounding(
+    return PerturbationEffects(
         metrics=pair_outcomes.metrics,
         perturbations=pair_outcomes.perturbation_names,
         by_perturbation=by_perturbation,
@@ -192,7 +193,7 @@ def measure_accuracy_dependence_on_perturbation(
 def _find_perturbations_that_metrics_overlook(
     pair_outcomes: PairOutcomes,
 ) -> tuple[list[OverlookedPerturbation], ...]:
-    """Find for each metric the perturbations that it mostly fails to notice, that is, with an accuracy
+    """Find for each metric the perturbations that it mostly fails to notice: its accuracy on them is
     significantly below ½.
 
     A tie is wrong. p is adjusted by Holm over all metrics and perturbations; the worst come first.
@@ -223,8 +224,8 @@ def _compute_accuracy_by_perturbation(
     bootstrap: ClusterBootstrap,
     workers: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the accuracy of each metric in each context for each perturbation. Also returns means over
-    contexts on bootstrap resamples.
+    """Compute the accuracy of each metric in each context for each perturbation. Also returns resampled
+    accuracies, averaged over contexts.
 
     The resamples are [metrics, perturbations, resamples]; `accuracy_sum_batches` are batches of contexts
     crossed with perturbations.
@@ -241,7 +242,7 @@ def _compute_accuracy_by_perturbation(
         """Add the resampled accuracies of one perturbation in a batch of contexts to the sums."""
         first = (perturbation - first_context_of_batch) % perturbation_count
         for context in range(first, len(batch_sums.contexts), perturbation_count):
-            cells = batch_sums.get_array_slice_of_context(context)
+            cells = batch_sums.get_cluster_slice_of_context(context)
             if cells.start == cells.stop:
                 continue
             drawn = batch_sums.resample_accuracies_in_context(context, bootstrap)
@@ -266,8 +267,8 @@ def _compute_accuracy_by_perturbation(
 def compute_p_values_of_perturbation_differences(
     accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
 ) -> FloatArray:
-    """Compute for each metric the p-value of the hypothesis that it is equally accurate for all
-    perturbations.
+    """Test for each metric whether it is equally accurate for all perturbations. Returns one p-value per
+    metric.
 
     `accuracy_by_perturbation` is [metrics, perturbations], `resampled_accuracies` [metrics, perturbations,
     resamples]. The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1
@@ -293,7 +294,7 @@ def compute_p_values_of_perturbation_differences(
 
 
 def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sum the weighted squared deviations from the weighted mean, separately for each column."""
+    """Sum the weighted squared deviations from the weighted mean of each column."""
     centre = weights @ values / weights.sum()
     return np.asarray(weights @ (values - centre) ** 2)
 
@@ -301,8 +302,8 @@ def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) ->
 def _compute_accuracy_variance_by_combination_size(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], FloatArray]:
-    """Compute for k = 1, 2, … how much the accuracy of each metric varies between combinations of k
-    perturbations.
+    """Compute how much the accuracy of each metric varies between combinations of k perturbations, for k = 1,
+    2, ….
 
     Returns how many combinations each k = 1, 2, … had, and the variances [metrics, perturbations - 1].
     """
@@ -330,9 +331,7 @@ def _compute_accuracy_variance_by_combination_size(
 def _sample_perturbation_combinations(
     perturbation_count: int, combination_size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Return all combinations of the given number of perturbations, or ten random ones if there are more than
-    ten.
-    """
+    """List all combinations of k perturbations, or ten random ones if there are more than ten."""
     if comb(perturbation_count, combination_size) <= _COMBINATIONS:
         return list(combinations(range(perturbation_count), combination_size))
     drawn: set[tuple[int, ...]] = set()
@@ -428,6 +427,6 @@ def _compute_metric_accuracy_on_combinations(
 
 
 def _compute_variance_ignoring_nan(values: FloatArray) -> FloatArray:
-    """Compute the variance of the values along axis 1, leaving out NaN."""
+    """Compute the variance of each row of an array, ignoring NaN."""
     centre = np.expand_dims(mean_ignoring_nan(values, axis=1), 1)
     return mean_ignoring_nan((values - centre) ** 2, axis=1)

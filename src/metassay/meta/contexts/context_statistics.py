@@ -13,17 +13,17 @@ from metassay.meta.contexts.agreement_prediction import (
     predict_rank_correlation_of_two_contexts,
 )
 from metassay.meta.contexts.choice import (
-    ChoiceTable,
-    RunChoice,
+    MetricAccuracyTable,
+    OverallMetricChoice,
     list_metrics_on_pareto_front,
     recommend_metric_for_each_context,
 )
 from metassay.meta.contexts.claims import collect_tested_differences, select_significant_differences
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
-from metassay.meta.contexts.pair_analysis import PairAnalysis
+from metassay.meta.contexts.pair_analysis import PairOutcomeAnalysis
 from metassay.meta.contexts.robustness import (
     compute_distributionally_robust_accuracy,
-    estimate_true_accuracy_spread,
+    estimate_true_accuracy_variation,
 )
 from metassay.meta.contexts.trend import correlate_accuracy_with_numeric_contexts
 from metassay.results.assay import (
@@ -50,8 +50,10 @@ from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 
 
-def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
-    """Convert the analysis of all pairs to the result of the command `assay`."""
+def build_context_statistics(pair_analysis: PairOutcomeAnalysis) -> ContextStatistics:
+    """Convert the analysis of all pairs of outputs to the result of the command `assay`, as written to
+    JSON.
+    """
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
         predictions = {
@@ -89,7 +91,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     # The first choice is uninformed only where all metrics are: then none is the metric to use.
     if eligible and first not in pair_analysis.uninformed:
         answer = build_final_recommendation(
-            recommendation, claims, human_choice or RunChoice(first), eligible
+            recommendation, claims, human_choice or OverallMetricChoice(first), eligible
         )
     contexts = {}
     for name, column in pair_analysis.columns.items():
@@ -125,8 +127,8 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     )
 
 
-def list_recommendable_metrics(pair_analysis: PairAnalysis) -> list[str]:
-    """List the metrics that may be recommended, because their scores say something about quality.
+def list_recommendable_metrics(pair_analysis: PairOutcomeAnalysis) -> list[str]:
+    """List the metrics that may be recommended. Metrics whose scores say nothing about quality are left out.
 
     The first choice is eligible in any case: it is uninformed only where all metrics are.
     """
@@ -143,9 +145,9 @@ def find_contexts_with_better_metrics(
     column: str,
     recommended_metric: str,
     metrics_that_ignore_quality: frozenset[str],
-) -> RunChoice:
-    """Return the recommended metric, together with the contexts of a column in which other metrics are
-    significantly better.
+) -> OverallMetricChoice:
+    """Find the contexts of a column in which other metrics are significantly better than the recommended one.
+    Returns the recommended metric with these exceptions.
     """
     ahead: dict[str, list[str]] = {}
     for lead in significant_differences.leads:
@@ -155,17 +157,17 @@ def find_contexts_with_better_metrics(
             and lead.better not in metrics_that_ignore_quality
         ):
             ahead.setdefault(lead.context, []).append(lead.better)
-    return RunChoice(recommended_metric, ahead)
+    return OverallMetricChoice(recommended_metric, ahead)
 
 
 def build_final_recommendation(
     recommendations_by_context: Mapping[str, Mapping[str, Recommendation]],
     significant_differences: Claims,
-    overall_choice: RunChoice,
+    overall_choice: OverallMetricChoice,
     eligible_metrics: Sequence[str],
 ) -> Answer:
-    """Return the metric to use, the metrics that are not shown to be worse, and the contexts in which another
-    metric is recommended.
+    """Build the final recommendation: the metric to use, the metrics that may be as good, and the contexts in
+    which another metric is better.
     """
     if overall_choice.human_top_group:
         top_group = list(overall_choice.human_top_group)
@@ -185,8 +187,12 @@ def build_final_recommendation(
     return Answer(metric=overall_choice.metric, top_group=top_group, exceptions=exceptions)
 
 
-def collect_metric_accuracies_and_costs(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
-    """Collect the accuracies and costs by which a metric is recommended in each context of a column."""
+def collect_metric_accuracies_and_costs(
+    pair_analysis: PairOutcomeAnalysis, column: ColumnAnalysis
+) -> MetricAccuracyTable:
+    """Collect the accuracies and costs of metrics, from which a metric is recommended for each context of a
+    column.
+    """
     competing = pair_analysis.settings.competing
     estimates = column.estimates
     analyses = [pair_analysis.overall.context, *column.context_analyses]
@@ -194,13 +200,13 @@ def collect_metric_accuracies_and_costs(pair_analysis: PairAnalysis, column: Col
     shares = estimates.accuracy_sums.count_scored_items().max(axis=0).astype(np.float64)
     lows = np.stack([context.low for context in column.context_analyses], axis=1)[competing]
     worst_case = np.where(np.isnan(lows), np.inf, lows).min(axis=1, initial=np.inf)
-    return ChoiceTable(
+    return MetricAccuracyTable(
         metrics=tuple(pair_analysis.competing_metrics),
         contexts=(GLOBAL, *column.contexts.values),
         accuracy=accuracy[competing],
         may_be_best=np.stack([context.may_be_best for context in analyses], axis=1),
         is_worse_than_another=np.stack([context.is_worse_than_another for context in analyses], axis=1),
-        spread=estimate_true_accuracy_spread(estimates.accuracy[competing], estimates.variance[competing]),
+        spread=estimate_true_accuracy_variation(estimates.accuracy[competing], estimates.variance[competing]),
         robust_accuracy=compute_distributionally_robust_accuracy(
             estimates.accuracy[competing], shares, pair_analysis.radius
         ),
@@ -211,15 +217,13 @@ def collect_metric_accuracies_and_costs(pair_analysis: PairAnalysis, column: Col
 
 
 def _build_result_of_context_column(
-    pair_analysis: PairAnalysis,
+    pair_analysis: PairOutcomeAnalysis,
     column: ColumnAnalysis,
-    metric_table: ChoiceTable,
+    metric_table: MetricAccuracyTable,
     agreement_prediction: AgreementPrediction | None,
     loss_against_best_metrics: Interval | None,
 ) -> ContextColumn:
-    """Return everything that the result says about the contexts of one column, such as the accuracies in each
-    domain.
-    """
+    """Build the part of the result for one column of contexts, such as the accuracies in each domain."""
     competing = pair_analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     metrics = pair_analysis.competing_metrics
@@ -245,9 +249,9 @@ def _build_result_of_context_column(
 
 
 def _estimate_accuracy_loss_against_best_metrics(
-    pair_analysis: PairAnalysis, column: ColumnAnalysis, metric: str
+    pair_analysis: PairOutcomeAnalysis, column: ColumnAnalysis, metric: str
 ) -> Interval | None:
-    """Estimate how much accuracy is lost when one metric is used in all contexts of a column instead of the
+    """Estimate the average loss in accuracy from using one metric in all contexts of a column, instead of the
     best metric of each context.
     """
     competing = pair_analysis.settings.competing
@@ -274,7 +278,7 @@ def _estimate_accuracy_loss_against_best_metrics(
 
 
 def _list_metric_accuracies_by_context(
-    pair_analysis: PairAnalysis, column: ColumnAnalysis, metric_positions: Sequence[int]
+    pair_analysis: PairOutcomeAnalysis, column: ColumnAnalysis, metric_positions: Sequence[int]
 ) -> list[MetricAccuracy]:
     """Return the accuracy of each of the given metrics in each context of a column."""
     return build_metric_accuracy_results(
@@ -288,7 +292,7 @@ def _list_metric_accuracies_by_context(
 
 
 def _list_metric_accuracies_over_all_outputs(
-    pair_analysis: PairAnalysis, metric_positions: Sequence[int], result_type: type[AccuracyT]
+    pair_analysis: PairOutcomeAnalysis, metric_positions: Sequence[int], result_type: type[AccuracyT]
 ) -> list[AccuracyT]:
     """Return the accuracy of each of the given metrics over all outputs."""
     overall = pair_analysis.overall
@@ -310,7 +314,7 @@ def build_metric_accuracy_results(
     standardised_accuracies: FloatArray,
     context_analyses: Sequence[ContextAnalysis],
 ) -> list[AccuracyT]:
-    """Return one result row with accuracy, interval and counts for each context and metric."""
+    """Build one result row for each context and metric, with accuracy, interval and counts."""
     accuracy_sums = estimates.accuracy_sums
     low = np.stack([analysis.low for analysis in context_analyses], axis=1)
     high = np.stack([analysis.high for analysis in context_analyses], axis=1)
@@ -350,7 +354,7 @@ def build_metric_accuracy_results(
 def predict_ranking_agreement_from_properties(
     column_analysis: ColumnAnalysis, context_properties: ContextProperties
 ) -> AgreementPrediction | None:
-    """Predict from properties of two contexts how similarly they rank the metrics.
+    """Predict from the properties of two contexts how similarly they rank the metrics.
 
     None where there is nothing to learn from.
     """
@@ -369,10 +373,10 @@ def predict_ranking_agreement_from_properties(
 
 
 def _build_ranking_agreement_result(
-    column: ColumnAnalysis, metric_table: ChoiceTable, prediction: AgreementPrediction | None
+    column: ColumnAnalysis, metric_table: MetricAccuracyTable, prediction: AgreementPrediction | None
 ) -> RankAgreement | None:
-    """Return how similarly the contexts of a column rank the metrics, as part of the result. None for a
-    single context.
+    """Build the part of the result that says how similarly contexts rank the metrics. None if there is only
+    one context.
     """
     h2 = column.h2
     if h2 is None:
@@ -394,9 +398,9 @@ def _build_ranking_agreement_result(
     )
 
 
-def group_similar_contexts(column: ColumnAnalysis, metric_table: ChoiceTable) -> list[ContextGroup]:
-    """Group contexts that rank the metrics similarly. Each group names the metrics that may be the best in
-    all of its contexts.
+def group_similar_contexts(column: ColumnAnalysis, metric_table: MetricAccuracyTable) -> list[ContextGroup]:
+    """Group contexts that rank the metrics similarly. Lists for each group the metrics that may be the best
+    in all of its contexts.
     """
     h2 = column.h2
     if h2 is None or len(h2.matrix) == 1:
@@ -422,9 +426,11 @@ def group_similar_contexts(column: ColumnAnalysis, metric_table: ChoiceTable) ->
 
 
 def _summarize_robustness_of_metrics(
-    column: ColumnAnalysis, metric_table: ChoiceTable, competing_metrics: Sequence[int]
+    column: ColumnAnalysis, metric_table: MetricAccuracyTable, competing_metrics: Sequence[int]
 ) -> list[MetricRobustness]:
-    """Return for each metric how its accuracy varies over the contexts of a column, and where it is worst."""
+    """Summarize for each metric how its accuracy varies over the contexts of a column, and in which context
+    it is worst.
+    """
     low = np.array([analysis.low for analysis in column.context_analyses])[:, competing_metrics]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
     rows = []

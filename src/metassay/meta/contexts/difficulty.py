@@ -26,8 +26,7 @@ _SHARES_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class DifficultyBins:
-    """Pairs of outputs divided into bins by the share of characters that were edited. Small edits are harder
-    to notice.
+    """Bins of pairs of outputs with similar shares of edited characters. Small edits are harder to notice.
 
     `codes` has the bin of each pair, `median` is the median share of all pairs.
     """
@@ -73,8 +72,8 @@ def measure_accuracy_by_difficulty(
     resamples: int,
     seed: int,
 ) -> Difficulty | None:
-    """Measure the accuracy of every metric in each bin of pairs with similar shares of edited characters.
-    None if there is a single bin.
+    """Measure the accuracy of every metric on pairs with similar shares of edited characters. Returns None if
+    all pairs have similar shares.
 
     `human_pairs` says, for comparison, how far the outputs of human pairs are apart.
     """
@@ -115,8 +114,8 @@ def measure_accuracy_by_difficulty(
 def compute_edit_distance_quartiles(
     human_score_name: str, relative_edit_distances: FloatArray
 ) -> HumanPairDistances | None:
-    """Compute quartiles of the edit distance between the two outputs of pairs with human scores. None without
-    pairs.
+    """Compute quartiles of the edit distance between the two outputs of pairs with human scores. Returns None
+    without pairs.
     """
     if not len(relative_edit_distances):
         return None
@@ -132,7 +131,9 @@ def _compute_median_of_sorted_values(sorted_values: FloatArray) -> float:
 
 
 def _find_starts_of_equal_sized_bins(sorted_shares: FloatArray) -> list[int]:
-    """Return the positions at which bins of sorted values begin, followed by the number of values."""
+    """Divide sorted values into bins of about equal size. Returns the position at which each bin starts,
+    followed by the number of values.
+    """
     size = len(sorted_shares)
     bin_count = max(min(_BINS, size // _FEWEST_PAIRS), 1)
     is_new_share = np.append(True, sorted_shares[1:] != sorted_shares[:-1])

@@ -44,7 +44,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AccuracyTests:
-    """Tests of whether each metric is equally accurate in all contexts, such as all domains.
+    """Results of testing whether each metric is equally accurate in all contexts, such as all domains.
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `exchangeable_share` is the share of units that could get another label, at the level
@@ -65,8 +65,8 @@ class AccuracyTests:
     exchangeable_share: float
 
     def to_result_rows(self) -> list[AccuracyTest]:
-        """Return the test results of each metric, with p-values also adjusted for the number of metrics
-        (Holm).
+        """Return the test results of each metric in JSON form, with p-values also adjusted for the number of
+        metrics (Holm).
         """
         p_holm = adjust_p_values_by_holm(self.p)
         p_permutation_holm = adjust_p_values_by_holm(self.p_permutation)
@@ -93,8 +93,8 @@ class AccuracyTests:
 
 @dataclass(frozen=True)
 class ExchangeableUnits:
-    """Outputs, or clusters of items, whose contexts are exchanged at random in a permutation test, with their
-    numbers of correctly ordered pairs.
+    """Outputs or clusters of items whose contexts a permutation test exchanges at random, with their numbers
+    of correctly ordered pairs.
 
     Labels are exchanged within blocks. Units are sorted by block; those of block b are
     `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics], doubled
@@ -108,7 +108,9 @@ class ExchangeableUnits:
     block_starts: LongArray
 
     def compute_share_of_exchangeable_units(self) -> float:
-        """Return the share of outputs or clusters that can exchange their context with a different one."""
+        """Compute the share of units (outputs or clusters) that can exchange their context with a different
+        one.
+        """
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
         sizes = np.diff(self.block_starts)
@@ -176,8 +178,8 @@ def run_accuracy_tests_between_contexts(
 
 
 def _combine_p_values_by_bonferroni(p_values_of_tests: list[FloatArray], metric_count: int) -> FloatArray:
-    """Combine the p-values of permutation tests that exchange different units. The result is the smallest
-    p-value times the number of tests.
+    """Combine the p-values of several permutation tests of each metric: the smallest one times the number of
+    tests.
     """
     if not p_values_of_tests:
         return np.full(metric_count, np.nan)
@@ -189,9 +191,7 @@ def _combine_p_values_by_bonferroni(p_values_of_tests: list[FloatArray], metric_
 
 
 def split_contexts_by_perturbation(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> PairContexts:
-    """Combine every context with every perturbation to a new context, and return the new context of each
-    pair.
-    """
+    """Assign each pair of outputs to a combination of its context and its perturbation."""
     count = len(pair_outcomes.perturbation_names)
     codes = np.where(pair_contexts.codes < 0, -1, pair_contexts.codes * count + pair_outcomes.perturbations)
     names = tuple(
@@ -203,8 +203,8 @@ def split_contexts_by_perturbation(pair_outcomes: PairOutcomes, pair_contexts: P
 def _count_correct_and_all_pairs(
     pair_counts: FloatArray, context_count: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the numbers of correctly ordered pairs and of all pairs, for each metric, perturbation and
-    context.
+    """Return the number of correctly ordered pairs and the number of all pairs, for each metric, perturbation
+    and context.
 
     A tie counts as much as its credit.
     """
@@ -217,9 +217,7 @@ def _count_correct_and_all_pairs(
 def iterate_exchangeable_outputs_and_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeableUnits]:
-    """Yield the kinds of units (outputs, then clusters of items) whose contexts a permutation test may
-    exchange, the smallest units first.
-    """
+    """Yield the outputs, and then the clusters of items, whose contexts a permutation test may exchange."""
     in_context = pair_contexts.codes >= 0
     if not in_context.any():
         return
@@ -234,7 +232,7 @@ def iterate_exchangeable_outputs_and_clusters(
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
     if _has_cluster_of_several_items(pair_outcomes):
         within_clusters = "contexts within clusters"
-        units = _assign_ids_to_cluster_label_pairs(pair_outcomes.clusters, labels)
+        units = _number_combinations_of_cluster_and_label(pair_outcomes.clusters, labels)
     else:
         within_clusters = "outputs within items"
         units = pair_outcomes.outputs
@@ -265,7 +263,7 @@ def _has_cluster_of_several_items(pair_outcomes: PairOutcomes) -> bool:
     return bool(items_per_cluster.max() > 1)
 
 
-def _assign_ids_to_cluster_label_pairs(clusters: IntArray, labels: IntArray) -> IntArray:
+def _number_combinations_of_cluster_and_label(clusters: IntArray, labels: IntArray) -> IntArray:
     """Assign an integer to each combination of cluster and label, in the order of the clusters."""
     combined = clusters.astype(np.int64) * (int(labels.max()) + 1) + labels
     numbers = np.unique(combined, return_inverse=True)[1]
@@ -275,8 +273,8 @@ def _assign_ids_to_cluster_label_pairs(clusters: IntArray, labels: IntArray) -> 
 def compute_accuracy_similarity_within_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> FloatArray:
-    """Compute for each metric how alike its accuracies on items of the same cluster are. The ratio is about 1
-    if they are independent, and larger if they are alike.
+    """Measure for each metric how similar its accuracies on items of the same cluster are. The result is
+    about 1 if they are independent, and larger if they are similar.
 
     Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
     Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if the accuracies of a
@@ -295,14 +293,14 @@ def compute_accuracy_similarity_within_clusters(
         "items",
         pair_outcomes,
         labels,
-        _assign_ids_to_cluster_label_pairs(pair_outcomes.items, labels),
+        _number_combinations_of_cluster_and_label(pair_outcomes.items, labels),
         pair_outcomes.items,
         ties,
     )
     item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
     first_pair = np.unique(pair_outcomes.items, return_index=True)[1]
     cluster_of_cell = pair_outcomes.clusters[first_pair][item_of_cell]
-    combinations = _assign_ids_to_cluster_label_pairs(cluster_of_cell, cells.labels)
+    combinations = _number_combinations_of_cluster_and_label(cluster_of_cell, cells.labels)
     ratios = []
     for m in range(len(pair_outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
@@ -317,7 +315,7 @@ def compute_accuracy_similarity_within_clusters(
 
 
 def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray) -> FloatArray:
-    """Subtract the mean of its group from each value."""
+    """Subtract from each value the mean of the group that it belongs to."""
     counts = np.maximum(np.bincount(group_codes), 1)
     means = np.bincount(group_codes, values) / counts
     return np.asarray(values - means[group_codes])
@@ -326,7 +324,7 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
 def _group_contexts_that_share_clusters(
     context_of_pair: IntArray, cluster_of_pair: IntArray
 ) -> tuple[int, IntArray]:
-    """Group contexts that occur in the same blocks, such as documents. Returns the number of groups and the
+    """Group contexts that occur in the same clusters, such as documents. Returns the number of groups and the
     group of each context.
 
     Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.
@@ -354,11 +352,11 @@ def _count_correct_pairs_by_output_or_cluster(
     block_of_pair: IntArray,
     ties: str,
 ) -> ExchangeableUnits:
-    """Count the correctly ordered pairs and all pairs of each output or cluster whose context can be
-    exchanged.
+    """Count the correctly ordered pairs and all pairs of each output or cluster, whose context a permutation
+    test can exchange.
     """
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
-    order = _argsort_stably(
+    order = _argsort_with_stable_ties(
         block_of_pair if output_or_cluster_of_pair is pair_outcomes.outputs else output_or_cluster_of_pair
     )
     output_or_cluster_of_pair, block_of_pair, context_of_pair = (
@@ -392,9 +390,9 @@ def _count_correct_pairs_by_output_or_cluster(
     )
 
 
-def _argsort_stably(keys: IntArray) -> IntArray | slice:
-    """Return the positions that sort the keys, where equal keys keep their order. Sorted keys need none, so
-    that the result is a full slice.
+def _argsort_with_stable_ties(keys: IntArray) -> IntArray | slice:
+    """Return the positions that sort an array of integers, where equal integers keep their order. Returns a
+    full slice if they are sorted already.
     """
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)

@@ -33,8 +33,8 @@ _TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such acc
 
 @dataclass(frozen=True)
 class ContextRankingComparison:
-    """How similarly one context and all outputs together rank the metrics, with the agreement that noise
-    alone allows (ceiling).
+    """Agreement between the metric ranking in one context and the ranking over all outputs, with the highest
+    agreement that noise allows.
     """
 
     low: float
@@ -45,8 +45,8 @@ class ContextRankingComparison:
 
 @dataclass(frozen=True)
 class AgreementMatrix:
-    """How similarly every two contexts of a column rank the metrics. The first row is for all outputs
-    together, and similar contexts are next to each other.
+    """Matrix of rank correlations between the metric rankings of every two contexts. The first row is for all
+    outputs, and similar contexts are next to each other.
 
     `matrix` is [contexts, contexts] up to 300 contexts, else its first row only; `low` and `high` are
     complete up to 100. `order` has the context at each position (from 0, without "global"), `groups` its
@@ -71,7 +71,7 @@ def correlate_context_with_global_ranking(
     correlation_name: str,
     cluster_count: int,
 ) -> tuple[float, float, float]:
-    """Compare how one context ranks the metrics with their ranking over all outputs. Returns the interval of
+    """Compare the metric ranking in one context with the ranking over all outputs. Returns the interval of
     the rank correlation and a p-value.
 
     `context_accuracies` is [metrics], `context_resamples` [metrics, resamples]. The test asks whether the
@@ -99,7 +99,7 @@ def correlate_metric_rankings(
     second_resamples: FloatArray,
     statistic: str,
 ) -> IntervalEstimate:
-    """Compute the rank correlation of two rankings of metrics, with an interval from bootstrap resamples."""
+    """Compute the rank correlation of two metric rankings, with an interval from bootstrap resamples."""
     observed = float(
         correlate_rows(
             _round_to_ignore_float_errors(first_values),
@@ -119,8 +119,8 @@ def correlate_metric_rankings(
 def _compute_p_value_of_ranking_difference(
     accuracies: FloatArray, resamples: FloatArray, global_accuracies: FloatArray, cluster_count: int
 ) -> float:
-    """Compute the p-value of the hypothesis that one context truly ranks the metrics as all outputs together
-    do.
+    """Test whether one context ranks the metrics differently from all outputs together. Returns the
+    p-value.
     """
     # Metrics that are tied over all outputs may come in any order: they are put in the order of the context.
     known = np.flatnonzero(~(np.isnan(accuracies) | np.isnan(global_accuracies)))
@@ -145,13 +145,13 @@ def estimate_split_half_ranking_reliability(
     random_halves: ClusterHalves,
     correlation_name: str,
 ) -> float:
-    """Estimate how similarly two random samples of one context would rank the metrics. Other contexts can
-    hardly agree more than that.
+    """Estimate how similarly two random samples of one context would rank the metrics. Noise alone keeps
+    other contexts from agreeing more than this.
 
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
     (`extrapolate_agreement_to_full_sample`).
     """
-    cells = accuracy_sums.get_array_slice_of_context(context_position)
+    cells = accuracy_sums.get_cluster_slice_of_context(context_position)
     weight = (
         accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
     )
@@ -164,8 +164,8 @@ def estimate_split_half_ranking_reliability(
 def estimate_agreement_of_full_samples_from_halves(
     first_half: FloatArray, second_half: FloatArray, statistic: str
 ) -> float:
-    """Estimate the rank correlation of metrics between two full samples from their accuracies on two random
-    halves of one sample.
+    """Estimate how strongly two full samples would agree on the ranking of metrics, from the agreement of
+    random halves of one sample.
     """
     agreements = correlate_rows(
         _round_to_ignore_float_errors(first_half.T), _round_to_ignore_float_errors(second_half.T), statistic
@@ -177,8 +177,7 @@ def estimate_agreement_of_full_samples_from_halves(
 
 
 def extrapolate_agreement_to_full_sample(agreement_of_halves: float) -> float:
-    """Convert the rank correlation between two half samples to the one expected between two samples of full
-    size.
+    """Extrapolate a rank correlation between two half samples to samples of full size.
 
     Kendall's τ is taken as a correlation r = sin(π τ / 2) (Greiner, 1909), which is 2 r / (1 + r) for samples
     twice as large (Spearman, 1910; Brown, 1910), and converted back. Both samples rank the same truth, so
@@ -200,8 +199,8 @@ def compute_rank_correlations_between_contexts(
     correlation_name: str,
     workers: int = 1,
 ) -> AgreementMatrix:
-    """Compute how similarly every two contexts rank the metrics, and how similarly each context and all
-    outputs together do.
+    """Compute rank correlations between the metric rankings of every two contexts, and between each context
+    and all outputs.
 
     Accuracies are [contexts + 1, metrics], "global" first.
     """
@@ -243,6 +242,7 @@ def _compute_intervals_of_agreement_matrix(
     draws = [_round_to_ignore_float_errors(row.T) for row in resamples]
 
     def compute_intervals_of_matrix_row(row: int) -> list[tuple[float, float]]:
+        """Compute the intervals of one row of the matrix."""
         intervals = []
         # The matrix is symmetric: only cells on and above the diagonal are computed.
         for j in range(row, len(draws)):
@@ -276,7 +276,7 @@ def _compute_percentile_interval_with_observed(
 
 
 def _reorder_rows_and_columns(matrix: FloatArray, positions: LongArray) -> FloatArray:
-    """Return the matrix with rows and columns at the given positions. A matrix with a single row keeps that
+    """Reorder the rows and columns of a matrix by the given positions. A matrix with a single row keeps that
     row.
     """
     if len(matrix) == 1:
@@ -285,5 +285,5 @@ def _reorder_rows_and_columns(matrix: FloatArray, positions: LongArray) -> Float
 
 
 def _round_to_ignore_float_errors(accuracies: FloatArray) -> FloatArray:
-    """Round accuracies, so that values that differ only by floating-point errors are equal."""
+    """Round accuracies, so that values that differ only by floating-point errors become equal."""
     return np.round(accuracies, _TIE_DECIMALS)

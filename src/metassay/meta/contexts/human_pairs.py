@@ -29,7 +29,7 @@ from metassay.meta.contexts.accuracy import (
     repeat_pairs_that_span_two_contexts,
     sort_pairs_by_item,
 )
-from metassay.meta.contexts.choice import RunChoice
+from metassay.meta.contexts.choice import OverallMetricChoice
 from metassay.meta.contexts.column_analysis import (
     AccuracyEstimates,
     AnalysisSettings,
@@ -73,7 +73,8 @@ _UNDEFINED = IntervalEstimate(float("nan"), float("nan"), float("nan"))
 
 @dataclass(frozen=True)
 class HumanPairs:
-    """Pairs of outputs with different human scores, and whether each metric ordered each pair as people do.
+    """Pairs of outputs with different human scores, with the outcome of each metric: right if it orders the
+    pair as people do.
 
     `human` names the human score. `outcomes` has the metrics of the perturbed pairs, in the same order. Each
     test set holds the items in which every system has a human score; its clusters are numbered as those of
@@ -88,7 +89,7 @@ class HumanPairs:
 
 @dataclass(frozen=True)
 class MetricRankingValues:
-    """The values by which metrics are ranked, in the data and on bootstrap resamples of the data.
+    """Values by which metrics are ranked, computed from the data and from bootstrap resamples.
 
     `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
     """
@@ -100,9 +101,7 @@ class MetricRankingValues:
 
 @dataclass(frozen=True)
 class RankingComparison:
-    """Kendall's tau-b of two rankings of the metrics, as observed and corrected for the noise in both
-    rankings.
-    """
+    """Kendall's tau-b between two rankings of metrics, as observed and after correction for noise."""
 
     observed: IntervalEstimate
     corrected: IntervalEstimate
@@ -110,8 +109,8 @@ class RankingComparison:
 
 @dataclass(frozen=True)
 class HumanContextAnalysis:
-    """Accuracy of each metric in one context, on pairs of outputs with different human scores. Also compares
-    the ranking of the metrics with the one on perturbed outputs.
+    """Accuracy of each metric in one context, on pairs of outputs with different human scores, with a
+    comparison to the ranking on perturbed outputs.
 
     `agreement` is that of the two rankings of the metrics; `ceiling` is the agreement of two samples of human
     pairs.
@@ -129,8 +128,8 @@ class HumanContextAnalysis:
 
 @dataclass(frozen=True)
 class HumanAnalysis:
-    """How well metrics agree with human scores, and whether a comparison on perturbed (deliberately worsened)
-    outputs ranks the metrics in the same way.
+    """Agreement of metrics with human scores, compared with their accuracy on perturbed (deliberately
+    worsened) outputs.
 
     `metrics` are the competing ones; `best` is the position of the one that is most often right on human
     pairs.
@@ -150,12 +149,12 @@ class HumanAnalysis:
 
     @property
     def accuracy(self) -> FloatArray:
-        """Share of the pairs of outputs with different human scores that each metric orders as people do."""
+        """Accuracy of each metric: the share of pairs of outputs that it orders as people do."""
         return np.asarray(self.overall.estimates.accuracy[self.settings.competing, 0])
 
     def compare_best_metric_with_others(self) -> list[MetricLead]:
-        """Compute p-values that the metric that agrees best with people on pairs of outputs is no more
-        accurate than each other metric.
+        """Test whether the metric that agrees best with human scores is more accurate than each other metric.
+        Returns the p-values.
         """
         p_values = compute_p_values_of_accuracy_differences([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
@@ -167,20 +166,20 @@ class HumanAnalysis:
 
     def choose_significantly_better_metric(
         self, current_metric: str, significant_differences: Claims, eligible_metrics: Collection[str]
-    ) -> RunChoice | None:
-        """Return the metric that agrees best with people if it is shown to be better than the given metric,
-        else None.
+    ) -> OverallMetricChoice | None:
+        """Return the metric that agrees best with human scores, if it is significantly better than the given
+        metric. Else return None.
         """
         if not any(lead.worse == current_metric for lead in significant_differences.human_leads):
             return None
         top_group = self._list_metrics_not_worse_than_best(significant_differences, eligible_metrics)
-        return RunChoice(self.metrics[self.best], human_top_group=top_group)
+        return OverallMetricChoice(self.metrics[self.best], human_top_group=top_group)
 
     def _list_metrics_not_worse_than_best(
         self, significant_differences: Claims, eligible_metrics: Collection[str]
     ) -> list[str]:
-        """List the metric that agrees best with people, followed by the metrics that are not shown to be
-        worse.
+        """List the metric that agrees best with human scores, followed by the metrics that are not
+        significantly worse.
         """
         best = self.metrics[self.best]
         behind = {lead.worse for lead in significant_differences.human_leads}
@@ -194,8 +193,8 @@ class HumanAnalysis:
     def _choose_metric_with_highest_soft_accuracy(
         self, eligible_metrics: Collection[str]
     ) -> MetricChoice | None:
-        """Return the metric with the highest soft pairwise accuracy among those that may be chosen; None if
-        it is undefined for all.
+        """Choose the eligible metric with the highest soft pairwise accuracy. Returns None if it is undefined
+        for all.
         """
         if self.spa is None:
             return None
@@ -206,7 +205,9 @@ class HumanAnalysis:
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
     def _list_human_agreement_of_metrics(self) -> list[HumanAccuracy]:
-        """Return the agreement of each metric with people, the best first. Equal metrics share a rank."""
+        """List how well each metric agrees with human scores, the best metric first. Equal metrics share a
+        rank.
+        """
         accuracy = self.accuracy
         context = self.overall.context
         ties = self.overall.estimates.accuracy_sums.compute_tie_shares()[:, 0]
@@ -246,7 +247,7 @@ class HumanAnalysis:
         metric_chosen_by_perturbations: str,
         eligible_metrics: Collection[str],
     ) -> HumanComparison:
-        """Return the comparison of metrics with human scores in the form in which it is written to JSON.
+        """Build the JSON form of the comparison of metrics with human scores.
 
         `metric_chosen_by_perturbations` is the metric chosen on perturbed pairs.
         """
@@ -280,9 +281,9 @@ class HumanAnalysis:
             metrics=self._list_human_agreement_of_metrics(),
             agreement=HumanAgreement(
                 statistic=KENDALL,
-                perturbed_with_human=_convert_to_order_agreement(self.perturbed_with_human),
-                perturbed_with_spa=_convert_to_order_agreement(self.perturbed_with_spa),
-                human_with_spa=_convert_to_order_agreement(self.human_with_spa),
+                perturbed_with_human=_convert_ranking_comparison_to_result(self.perturbed_with_human),
+                perturbed_with_spa=_convert_ranking_comparison_to_result(self.perturbed_with_spa),
+                human_with_spa=_convert_ranking_comparison_to_result(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
                 pairs=none_if_nan(self.overall.context.order.ceiling),
@@ -294,7 +295,7 @@ class HumanAnalysis:
     def _build_context_comparison_with_human_scores(
         self, context_analysis: HumanContextAnalysis
     ) -> ContextHumanAgreement:
-        """Return the comparison of metrics with human scores in one context, in the form written to JSON."""
+        """Build the JSON form of the comparison of metrics with human scores in one context."""
         metrics = []
         for m, metric in enumerate(self.metrics):
             metrics.append(
@@ -325,8 +326,8 @@ def compare_metrics_with_human_scores(
     soft_pairwise_accuracy: SoftAccuracyEstimates | None,
     saved_labels: SavedLabels | None = None,
 ) -> HumanAnalysis:
-    """Compute how often metrics order pairs of outputs as people do, and compare this ranking of the metrics
-    with the one on perturbed (deliberately worsened) outputs.
+    """Compute how often each metric orders pairs of outputs as people do, and compare this ranking of metrics
+    with the ranking on perturbed outputs.
 
     `overall_perturbed_analysis` and `perturbed_analyses_by_column` are the analyses of the
     perturbed pairs. `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human
@@ -390,8 +391,8 @@ def _compare_metrics_with_human_scores_by_context(
     perturbed_column_analysis: ColumnAnalysis,
     settings: AnalysisSettings,
 ) -> list[HumanContextAnalysis]:
-    """Compare metrics with human scores in each context that has enough pairs with human scores and enough
-    pairs with perturbed outputs.
+    """Compare metrics with human scores in each context that has enough pairs of both kinds: with human
+    scores and with perturbed outputs.
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
     estimates = AccuracyEstimates.compute_accuracies_and_variances(
@@ -439,8 +440,8 @@ def _compare_metrics_with_human_scores_by_context(
 def _compare_metric_rankings(
     first_ranking: MetricRankingValues, second_ranking: MetricRankingValues | None
 ) -> RankingComparison:
-    """Compute Kendall's tau-b of two rankings of metrics. It has an interval if both rankings have bootstrap
-    resamples.
+    """Compute Kendall's tau-b between two rankings of metrics, with an interval if both rankings have
+    bootstrap resamples.
     """
     if second_ranking is None:
         return RankingComparison(_UNDEFINED, _UNDEFINED)
@@ -471,7 +472,8 @@ def _compare_metric_rankings(
 def correct_tau_for_reliability(
     tau: float, standard_deviation: float, first_reliability: float, second_reliability: float
 ) -> IntervalEstimate:
-    """Estimate Kendall's tau of two rankings without the noise in each of them, with a 95 % interval.
+    """Correct Kendall's tau between two rankings for the noise in both rankings. Returns the estimate with
+    its 95 % interval.
 
     Each tau as a correlation, r = sin(π τ / 2) (Greiner, 1909), is divided by the root of the product of both
     reliabilities (Spearman, 1904), and turned back into a tau. The interval does the same to tau ± 2.25
@@ -491,8 +493,8 @@ def correct_tau_for_reliability(
     return IntervalEstimate(value, low, high)
 
 
-def _convert_to_order_agreement(ranking_comparison: RankingComparison) -> OrderAgreement:
-    """Convert a comparison of two rankings to the form that is written to JSON, in which NaN is None."""
+def _convert_ranking_comparison_to_result(ranking_comparison: RankingComparison) -> OrderAgreement:
+    """Convert a comparison of two rankings to its JSON form, in which NaN is None."""
     observed = ranking_comparison.observed
     corrected = ranking_comparison.corrected
     return OrderAgreement(

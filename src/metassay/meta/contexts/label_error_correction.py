@@ -28,9 +28,9 @@ _PAIRS_PER_BATCH = 2**20
 
 
 @dataclass(frozen=True)
-class LabelReading:
-    """How many pairs of one kind people have read, and in how many of them the perturbed output is not worse
-    than the original.
+class PerturbationLabelCheck:
+    """Result of checking by people how often a perturbation really makes outputs worse: the numbers of
+    checked, equal and better outputs.
     """
 
     read: int
@@ -41,14 +41,14 @@ class LabelReading:
 def correct_accuracy_for_label_errors(
     pair_outcomes: PairOutcomes,
     kind_of_pair: IntArray,
-    label_checks_by_kind: Sequence[LabelReading],
+    label_checks_by_kind: Sequence[PerturbationLabelCheck],
     *,
     ties: str,
     resamples: int,
     seed: int,
 ) -> list[CorrectedAccuracy] | None:
-    """Correct the accuracy of each metric for pairs in which the perturbed output is not really worse (Rogan
-    and Gladen, 1978).
+    """Correct the accuracy of each metric for pairs whose perturbed output is not really worse (Rogan and
+    Gladen, 1978).
 
     A stratum is a perturbation and a language; `kind_of_pair` has the stratum of every pair,
     `label_checks_by_kind` how many of its perturbed outputs people found worse, equal and better. Let v, u
@@ -141,7 +141,7 @@ def _sum_outcomes_by_kind_of_pair(
 def _correct_accuracies_for_label_errors(
     outcome_sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray
 ) -> FloatArray:
-    """Correct accuracies for the share of pairs in which the perturbed output is equal or better.
+    """Correct accuracies with known rates of pairs whose perturbed output is not worse, or even better.
 
     Sums are [3 · strata, draws], rates [strata, draws or 1].
     """

@@ -27,8 +27,8 @@ _CLEAR = float(ndtri(0.975))
 
 
 @dataclass(frozen=True)
-class ContextLeads:
-    """Test statistics for the differences in accuracy between every two metrics in one context.
+class MetricDifferenceStatistics:
+    """Test statistics for the difference in accuracy between every two metrics in one context.
 
     NaN where the two never differ. `tested` marks the leads that may be claimed: those against the order of
     the metrics over all outputs. `largest_by_chance` is the largest of their T under each draw of signs.
@@ -39,7 +39,9 @@ class ContextLeads:
     largest_by_chance: FloatArray
 
     def are_metrics_worse_than_some_candidate(self, is_candidate: BoolArray) -> BoolArray:
-        """Return which metrics are significantly less accurate than at least one of the given metrics."""
+        """Return a Boolean mask of the metrics that are significantly less accurate than at least one
+        candidate.
+        """
         is_clear = np.nan_to_num(self.statistics) >= _CLEAR
         return np.asarray(is_clear[is_candidate].any(axis=0))
 
@@ -50,13 +52,13 @@ def compare_metrics_in_context(
     metric_positions: LongArray,
     expected_order: FloatArray | None,
     random_signs: ClusterHalves,
-) -> ContextLeads:
+) -> MetricDifferenceStatistics:
     """Compute test statistics for the difference in accuracy between every two metrics in one context.
 
     Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
     are. `random_signs` draws which half of the clusters keeps its sign.
     """
-    cells = accuracy_sums.get_array_slice_of_context(context_position)
+    cells = accuracy_sums.get_cluster_slice_of_context(context_position)
     weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
         metric_positions
     ]
@@ -82,29 +84,31 @@ def compare_metrics_in_context(
         2 * random_signs.compute_sums_on_resamples(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
     )
     largest = _find_largest_scaled_difference_per_draw(with_random_signs, np.where(tested, scale, 0))
-    return ContextLeads(statistics, tested, largest)
+    return MetricDifferenceStatistics(statistics, tested, largest)
 
 
 def _find_largest_scaled_difference_per_draw(values: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the largest scaled difference between two metrics in each random draw, or 0 if all differences
-    are negative.
-    """
+    """Return for each random draw the largest scaled difference between two metrics, but at least 0."""
     largest = np.zeros(values.shape[1])
     for i, j in np.argwhere(scale > 0).tolist():
         np.maximum(largest, (values[i] - values[j]) * scale[i, j], out=largest)
     return largest
 
 
-def compute_p_values_of_accuracy_differences(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
-    """Compute the p-value that one metric is no more accurate than another, for every two metrics and each
-    context. The p-values are adjusted for all contexts together.
+def compute_p_values_of_accuracy_differences(
+    statistics_by_context: Sequence[MetricDifferenceStatistics],
+) -> list[FloatArray]:
+    """Test for every two metrics and each context whether the first metric is more accurate. The p-values are
+    adjusted for all contexts together.
     """
-    if not context_leads:
+    if not statistics_by_context:
         return []
-    largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in context_leads]).max(axis=0))
+    largest_of_all = np.sort(
+        np.stack([leads.largest_by_chance for leads in statistics_by_context]).max(axis=0)
+    )
     draws = len(largest_of_all)
     p_values = []
-    for leads in context_leads:
+    for leads in statistics_by_context:
         reached = draws - np.searchsorted(largest_of_all, leads.statistics - _ROUNDING)
         p_values.append(np.where(leads.tested, (1 + reached) / (1 + draws), np.nan))
     return p_values

@@ -22,7 +22,10 @@ from metassay.meta.contexts.column_analysis import (
     estimate_accuracy_in_each_context,
     estimate_accuracy_over_all_pairs,
 )
-from metassay.meta.contexts.confounding import Confounding, measure_accuracy_dependence_on_perturbation
+from metassay.meta.contexts.confounding import (
+    PerturbationEffects,
+    measure_accuracy_dependence_on_perturbation,
+)
 from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, compare_metrics_with_human_scores
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
@@ -48,7 +51,7 @@ _MOST_CONFOUNDING_CONTEXTS = 300
 
 
 @dataclass(frozen=True)
-class PairAnalysis:
+class PairOutcomeAnalysis:
     """Accuracies, tests and rankings of metrics, computed from all pairs of outputs in one data set.
 
     `context_properties` are what is known about the contexts of each column. `radius` bounds the shift of the
@@ -60,7 +63,7 @@ class PairAnalysis:
     settings: AnalysisSettings
     overall: GlobalAnalysis
     columns: Mapping[str, ColumnAnalysis]
-    confounding: Confounding
+    confounding: PerturbationEffects
     human: HumanAnalysis | None
     phi: FloatArray
     same_decisions: list[list[str]]
@@ -72,7 +75,7 @@ class PairAnalysis:
 
     @property
     def competing_metrics(self) -> list[str]:
-        """Names of the metrics that may be recommended, which are all metrics except the controls."""
+        """Names of the metrics that may be recommended: all metrics except the controls."""
         return [self.metrics[m] for m in self.settings.competing]
 
 
@@ -95,9 +98,9 @@ def analyze_pairs(
     workers: int = 1,
     pairs_from: str = "",
     human_pairs: HumanPairs | None = None,
-) -> PairAnalysis:
-    """Compute how often metrics order pairs of outputs correctly, over all pairs and in every context, and
-    test the differences.
+) -> PairOutcomeAnalysis:
+    """Compute how often each metric orders pairs of outputs correctly, over all pairs and in every context,
+    and test for differences.
 
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
     the same metrics and codes of outputs; by default `pair_outcomes`. `cost_classes` only order a top group.
@@ -165,7 +168,7 @@ def analyze_pairs(
     outcome_sets = [competing_outcomes]
     if human_pairs is not None:
         outcome_sets.append(human_pairs.outcomes.select_metrics(settings.competing))
-    return PairAnalysis(
+    return PairOutcomeAnalysis(
         metrics=pair_outcomes.metrics,
         perturbations=pair_outcomes.perturbation_names,
         settings=settings,
@@ -185,8 +188,8 @@ def analyze_pairs(
 
 @contextmanager
 def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Provide a function that starts a call in another thread. It returns a function without arguments that
-    waits for the result.
+    """Provide a function that starts calls in another thread. For each call it returns a function that waits
+    for the result.
 
     With one worker the call is made when its result is asked for.
     """
@@ -203,9 +206,9 @@ def _measure_accuracy_dependence_on_perturbation(
     context_columns: Sequence[PairContexts],
     settings: AnalysisSettings,
     rng: np.random.Generator,
-) -> Confounding:
+) -> PerturbationEffects:
     """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
-    Accuracies are averaged over contexts unless there are too many.
+    Averages over contexts unless there are too many.
     """
     contexts = put_all_pairs_in_one_context(pairs)
     if context_columns and 1 < len(context_columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:

@@ -20,7 +20,7 @@ RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 
 @dataclass(frozen=True)
 class PairOutcomes:
-    """Whether each metric ordered each pair of outputs correctly. An outcome is right, tie, wrong or missing.
+    """Outcomes of metrics on pairs of outputs: right, tie, wrong or missing for each metric and pair.
 
     An outcome is missing where a score is undefined.
     Each pair has codes: `outputs` for its better output, `items` for the item of that output, `clusters` for
@@ -73,7 +73,7 @@ class PairOutcomes:
             raise InputError("weights need one number for each pair.")
 
     def _check_outcomes_and_codes(self) -> None:
-        """Raise an error if an outcome, code or weight is not valid."""
+        """Raise an error if an outcome, an integer code or a weight is not valid."""
         if self.pair_count == 0:
             return
         if self.outcomes.size and (self.outcomes.min() < MISSING or self.outcomes.max() > RIGHT):
@@ -91,7 +91,7 @@ class PairOutcomes:
             raise InputError("an item belongs to two clusters.", remedy=remedy)
 
     def select_metrics(self, metric_positions: LongArray) -> PairOutcomes:
-        """Return the outcomes of the metrics at the given positions."""
+        """Return a copy with the outcomes of the metrics at the given positions."""
         names = tuple(self.metrics[m] for m in metric_positions)
         are_first = (metric_positions == np.arange(len(metric_positions))).all()
         # A slice shares memory with these outcomes, while an index copies them.
@@ -99,7 +99,7 @@ class PairOutcomes:
         return replace(self, metrics=names, outcomes=self.outcomes[rows])
 
     def select_pairs(self, selection: BoolArray | IntArray | LongArray) -> PairOutcomes:
-        """Return the outcomes of the selected pairs, in the order of the selection."""
+        """Return a copy with the outcomes of the selected pairs, in the order of the selection."""
         if selection.dtype == np.bool_ and selection.all():
             return self
         return PairOutcomes(
@@ -139,7 +139,7 @@ class PairContexts:
             self._check_context_codes(self.worse_codes)
 
     def _check_context_codes(self, context_codes: IntArray) -> None:
-        """Raise an error if the number of a context does not exist, or a pair has no number."""
+        """Raise an error if a pair has no context number, or the number of a context that does not exist."""
         has_bad_code = context_codes.size and (
             context_codes.min() < -1 or context_codes.max() >= len(self.values)
         )
@@ -167,12 +167,13 @@ class PairContexts:
         )
 
     def select_pairs(self, selection: IntArray | LongArray) -> PairContexts:
-        """Return the contexts of the selected pairs, in the order of the selection."""
+        """Return a copy with the contexts of the selected pairs, in the order of the selection."""
         worse_codes = None if self.worse_codes is None else self.worse_codes[selection]
         return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
     def select_contexts(self, is_selected: BoolArray) -> PairContexts:
-        """Return a copy in which pairs of other contexts belong to no context.
+        """Return a copy in which only the selected contexts remain. Pairs of other contexts belong to no
+        context.
 
         For contexts of which every pair lies in one, as `repeat_pairs_that_span_two_contexts` returns
         them.
@@ -184,15 +185,15 @@ class PairContexts:
 
 
 def put_all_pairs_in_one_context(pair_outcomes: PairOutcomes) -> PairContexts:
-    """Return a single context that contains every pair."""
+    """Create a single context that contains every pair of outputs."""
     return PairContexts(GLOBAL, (GLOBAL,), np.zeros(pair_outcomes.pair_count, dtype=np.int32))
 
 
 def compare_scores_of_pairs(
     better_scores: FloatArray, worse_scores: FloatArray, tie_tolerance: FloatArray
 ) -> OutcomeArray:
-    """Return for each metric and pair whether the better output has the higher score: right, tie, wrong or
-    missing.
+    """Compare the scores of the better and the worse output of each pair. Returns right, tie, wrong or
+    missing for each metric and pair.
 
     Higher scores are better. A difference of at most the metric's tolerance is a tie; a score that is NaN
     makes the pair missing.
@@ -221,7 +222,7 @@ def compare_scores_of_pairs(
 
 
 def has_one_value_per_key(keys: IntArray, values: IntArray) -> bool:
-    """Return whether entries with equal keys always have equal values."""
+    """Return whether equal keys always come with equal values."""
     # If a key has several values, its last one is written, and the others differ from it.
     value_of_key = np.empty(int(keys.max()) + 1, dtype=values.dtype)
     value_of_key[keys] = values
@@ -234,7 +235,9 @@ def check_pair_outcomes_and_contexts(
     agreement_name: str,
     control_metrics: Collection[str],
 ) -> None:
-    """Raise an error if the pairs, contexts, control metrics or rank correlation do not allow an assay."""
+    """Raise an error if the pairs, contexts, control metrics or rank correlation are not valid for an
+    assay.
+    """
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if pair_outcomes.pair_count == 0:

@@ -24,7 +24,7 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 
 @dataclass(frozen=True)
 class EditDistances:
-    """How many characters differ between the two texts of each pair, as a number and as a share of the longer
+    """Numbers of characters that differ between the two texts of each pair, also as shares of the longer
     text.
 
     Both are empty for rankings.
@@ -62,7 +62,7 @@ def measure_edit_distances(
 def average_edits_by_perturbation(
     edit_distances: EditDistances, perturbation_names: Sequence[str], perturbation_codes: IntArray
 ) -> dict[str, MeanEdits]:
-    """Average the edit distances of all pairs that the same perturbation made."""
+    """Average the edit distances of the pairs that each perturbation made."""
     averages = {}
     if len(edit_distances.characters):
         for code, name in enumerate(perturbation_names):
@@ -76,8 +76,8 @@ def average_edits_by_perturbation(
 
 
 def compute_human_score_differences(pairs: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
-    """Collect for each perturbation how much higher people score the output than its perturbed version, where
-    some system produced the same text.
+    """Compare human scores of outputs with those of their perturbed versions, where a system produced the
+    perturbed text itself. Returns the differences by perturbation.
 
     Only pairs count whose perturbed output is also the output of some system, with a human score.
     """
@@ -100,8 +100,8 @@ def summarize_perturbations(
     human_differences: Mapping[str, Sequence[float]],
     gain_changes: Mapping[str, Mapping[str, int]],
 ) -> list[PerturbationStatistics]:
-    """Return one row per perturbation with the number of pairs, the mean edit distance and differences in
-    human score.
+    """List for each perturbation the number of pairs, the mean edit distance and the mean difference in human
+    score.
 
     `edits` and `human_differences` come from `average_edits_by_perturbation` and
     `compute_human_score_differences`; `gain_changes` counts, for rankings, how the perturbed rankings changed

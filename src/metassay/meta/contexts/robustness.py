@@ -13,8 +13,8 @@ _BISECTION_STEPS = 200
 def compute_distributionally_robust_accuracy(
     accuracies: FloatArray, context_shares: FloatArray, max_divergence: float = 0.1
 ) -> FloatArray:
-    """Compute the lowest accuracy that each metric has under any mix of contexts that is similar to the
-    observed mix.
+    """Compute the lowest accuracy of each metric over all mixes of contexts that are similar to the observed
+    mix.
 
     min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
     Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
@@ -43,13 +43,13 @@ def _minimize_accuracy_over_context_shares(
     high = 1.0
     # The worst mix within a Kullback–Leibler ball is p tilted exponentially towards low accuracies. Bisection
     # finds the tilt that lies on the surface of the ball.
-    while _compute_divergence_of_reweighted_shares(p, gaps, high) < max_divergence:
+    while _compute_divergence_of_tilted_shares(p, gaps, high) < max_divergence:
         high *= 2
     for _ in range(_BISECTION_STEPS):
         middle = (low + high) / 2
         if middle in {low, high}:
             break
-        if _compute_divergence_of_reweighted_shares(p, gaps, middle) < max_divergence:
+        if _compute_divergence_of_tilted_shares(p, gaps, middle) < max_divergence:
             low = middle
         else:
             high = middle
@@ -57,19 +57,18 @@ def _minimize_accuracy_over_context_shares(
     return float(a.min() + (tilted * gaps).sum() / tilted.sum())
 
 
-def _compute_divergence_of_reweighted_shares(
-    shares: FloatArray, accuracy_gaps: FloatArray, tilt: float
-) -> float:
-    """Compute the Kullback–Leibler divergence from the observed shares of contexts to shares that favour
-    contexts with low accuracy.
+def _compute_divergence_of_tilted_shares(shares: FloatArray, accuracy_gaps: FloatArray, tilt: float) -> float:
+    """Shift the shares of contexts towards those with low accuracy, and compute the Kullback–Leibler
+    divergence from the observed shares.
     """
     weights = shares * np.exp(-tilt * accuracy_gaps)
     total = weights.sum()
     return float(-tilt * (weights * accuracy_gaps).sum() / total - np.log(total))
 
 
-def estimate_true_accuracy_spread(accuracies: FloatArray, variances: FloatArray) -> FloatArray:
-    """Estimate how much the true accuracy of each metric varies between contexts, without sampling error.
+def estimate_true_accuracy_variation(accuracies: FloatArray, variances: FloatArray) -> FloatArray:
+    """Estimate the standard deviation of each metric's true accuracy between contexts, without sampling
+    error.
 
     The variance between contexts less the mean sampling variance inside them, at least 0. NaN with fewer than
     two contexts. Both arguments are [metrics, contexts].

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from metassay.meta.contexts.cluster_credits import (
-    ClusterCredits,
-    MatchedCredits,
+    AccuracyChangesByCluster,
+    ClusterAccuracySums,
     compute_accuracy_changes_by_cluster,
 )
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
@@ -37,7 +37,7 @@ _OVERALL_SHARE = 0.8
 # Accuracies of a column by context and metric.
 AccuracyTable = Mapping[str, Mapping[str, MetricAccuracy]]
 # Credits of a run by column and context.
-CreditTable = Mapping[tuple[str, str], ClusterCredits]
+CreditTable = Mapping[tuple[str, str], ClusterAccuracySums]
 
 
 def compare_runs(
@@ -47,8 +47,8 @@ def compare_runs(
     credits_before: CreditTable | None = None,
     credits_after: CreditTable | None = None,
 ) -> RunComparison:
-    """Compare accuracies, rankings of metrics and recommendations of two runs, in the columns of contexts
-    that both runs have.
+    """Compare the accuracies, metric rankings and recommendations of two runs, in the columns of contexts
+    that both have.
 
     With the credits of both runs, which must be of the same outputs, the comparison is paired.
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
@@ -108,8 +108,8 @@ def compare_runs(
 
 
 def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: str) -> AccuracyTable:
-    """Return a nested dictionary from context and metric to accuracy. The column "global" has one context
-    with all outputs.
+    """Return a nested dictionary from context and metric to accuracy. For the column "global", the only
+    context is all outputs.
     """
     rows: Sequence[MetricAccuracy] = assay_result.overall
     if column != GLOBAL:
@@ -121,7 +121,7 @@ def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: 
 
 
 def _list_missing_contexts(other_result: ContextStatistics, assay_result: ContextStatistics) -> list[str]:
-    """List the contexts of one result, written as `column=value`, that another result does not have."""
+    """List the contexts, written as `column=value`, that one result has and another result lacks."""
     missing = []
     for column in assay_result.contexts:
         other_contexts = (
@@ -150,7 +150,7 @@ def _iterate_contexts_of_both_runs(
 
 
 def _find_small_contexts(assay_result: ContextStatistics) -> set[tuple[str, str]]:
-    """Return the contexts that have too few items for claims, as pairs of column and value."""
+    """Find the contexts with too few items for claims. Returns pairs of column and value."""
     by_column = assay_result.claims.small_contexts
     return {(column, value) for column, values in by_column.items() for value in values}
 
@@ -169,7 +169,7 @@ def _adjust_p_values_of_changes(
     for change in accuracy_changes:
         is_small = (change.column, change.context) in small_contexts
         is_tested = change.p is not None and change.p_holm is None and not is_small
-        p_values.append(_check_not_none(change.p) if is_tested else np.nan)
+        p_values.append(_require_number(change.p) if is_tested else np.nan)
     is_overall = [change.column == GLOBAL for change in accuracy_changes]
     unchanged_pairs = 0
     for order in order_changes:
@@ -223,13 +223,13 @@ def _compare_accuracies_of_two_runs(
     column: str,
     old_accuracy: MetricAccuracy,
     new_accuracy: MetricAccuracy,
-    changes_by_cluster: MatchedCredits | None,
+    changes_by_cluster: AccuracyChangesByCluster | None,
 ) -> AccuracyChange:
-    """Return the change of a metric's accuracy between two runs, with an interval and a p-value that is not
-    yet adjusted. It is not tested if an accuracy lacks its interval.
+    """Compare the accuracies of a metric in two runs. Returns the change with its interval and unadjusted
+    p-value, if both accuracies have intervals.
     """
-    before = _check_not_none(old_accuracy.accuracy)
-    after = _check_not_none(new_accuracy.accuracy)
+    before = _require_number(old_accuracy.accuracy)
+    after = _require_number(new_accuracy.accuracy)
     difference = after - before
     low: float | None = None
     high: float | None = None
@@ -244,14 +244,14 @@ def _compare_accuracies_of_two_runs(
     elif has_intervals:
         below = float(
             np.hypot(
-                after - _check_not_none(new_accuracy.low),
-                _check_not_none(old_accuracy.high) - before,
+                after - _require_number(new_accuracy.low),
+                _require_number(old_accuracy.high) - before,
             )
         )
         above = float(
             np.hypot(
-                _check_not_none(new_accuracy.high) - after,
-                before - _check_not_none(old_accuracy.low),
+                _require_number(new_accuracy.high) - after,
+                before - _require_number(old_accuracy.low),
             )
         )
         low = difference - below
@@ -273,7 +273,7 @@ def _compare_accuracies_of_two_runs(
     )
 
 
-def _check_not_none(number: float | None) -> float:
+def _require_number(number: float | None) -> float:
     """Return the given number, or raise an error if it is None."""
     if number is None:
         raise ValueError("a number that is compared must be defined")
@@ -295,7 +295,7 @@ def _compare_rankings_before_and_after(
     new_accuracy_by_metric: Mapping[str, MetricAccuracy],
     reversed_metric_pairs: list[MetricSwap],
 ) -> OrderChange:
-    """Return how one context ranked metrics in the old and the new run, and which metrics changed places."""
+    """Compare how two runs rank the metrics in one context, and list the metrics that changed places."""
     before = np.array([old_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     after = np.array([new_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
@@ -313,16 +313,16 @@ def _find_metric_pairs_with_changed_order(
     metrics: Sequence[str],
     old_accuracy_by_metric: Mapping[str, MetricAccuracy],
     new_accuracy_by_metric: Mapping[str, MetricAccuracy],
-    changes_by_cluster: MatchedCredits | None,
+    changes_by_cluster: AccuracyChangesByCluster | None,
 ) -> list[MetricSwap]:
     """Find the pairs of metrics whose order was reversed between two runs, with unadjusted p-values."""
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
-            lead_before = _check_not_none(old_accuracy_by_metric[first].accuracy) - _check_not_none(
+            lead_before = _require_number(old_accuracy_by_metric[first].accuracy) - _require_number(
                 old_accuracy_by_metric[second].accuracy
             )
-            lead_after = _check_not_none(new_accuracy_by_metric[first].accuracy) - _check_not_none(
+            lead_after = _require_number(new_accuracy_by_metric[first].accuracy) - _require_number(
                 new_accuracy_by_metric[second].accuracy
             )
             rows = (
@@ -338,7 +338,9 @@ def _find_metric_pairs_with_changed_order(
             if changes_by_cluster is None:
                 p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
-                p = _check_not_none(changes_by_cluster.estimate_change_of_accuracy_gap(first, second).p)
+                p = _require_number(
+                    changes_by_cluster.estimate_change_of_accuracy_difference(first, second).p
+                )
             swaps.append(
                 MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
             )
@@ -358,7 +360,7 @@ def _compare_recommendations_of_two_runs(
     new_recommendations: Mapping[str, Recommendation],
     order_changes: Sequence[OrderChange],
 ) -> list[ChoiceChange]:
-    """Compare which metric two runs recommend in each context of one column."""
+    """Compare the metrics that two runs recommend in each context of one column."""
     swapped = set()
     for order in order_changes:
         if order.column in {context_column, GLOBAL}:

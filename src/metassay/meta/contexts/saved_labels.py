@@ -24,7 +24,7 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class SavedLabels:
-    """Estimated share of human labels that each metric makes unnecessary, with intervals.
+    """Estimated shares of human labels that each metric makes unnecessary, with intervals.
 
     `contributions` [metrics, clusters] are deviations; n / (n - 1) · Σ of their squares over n clusters is
     the variance of the share. Those of two metrics can be subtracted.
@@ -38,8 +38,8 @@ class SavedLabels:
     def choose_metric_saving_most_human_labels(
         self, metrics: Sequence[str], eligible_metrics: Collection[str]
     ) -> SavingChoice | None:
-        """Return the metric that saves the most human labels, and the metrics that are not shown to save
-        fewer.
+        """Choose the metric that saves the most human labels. Also returns the metrics that do not save
+        significantly fewer.
 
         All p-values are Bonferroni-corrected: that the best saves anything, for the number of metrics, as it
         was chosen among them; that another saves fewer, for the number of ordered pairs of metrics.
@@ -51,11 +51,11 @@ class SavedLabels:
         best = int(np.nanargmax(values))
         candidates = np.flatnonzero(~np.isnan(values)).tolist()
         count = len(candidates)
-        p_saves = self._compute_p_value_of_positive_saving(self.values[best], self.contributions[best])
+        p_saves = self._test_whether_saved_share_is_positive(self.values[best], self.contributions[best])
         top_group = [metrics[best]]
         for m in sorted(candidates, key=lambda position: -values[position]):
             difference = self.contributions[best] - self.contributions[m]
-            p_behind = self._compute_p_value_of_positive_saving(
+            p_behind = self._test_whether_saved_share_is_positive(
                 self.values[best] - self.values[m], difference
             )
             is_worse_than_best = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
@@ -65,10 +65,10 @@ class SavedLabels:
             metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
         )
 
-    def _compute_p_value_of_positive_saving(
+    def _test_whether_saved_share_is_positive(
         self, share_saved: float, cluster_contributions: FloatArray
     ) -> float:
-        """Compute the one-sided p-value of the hypothesis that the true value is 0 or negative."""
+        """Test whether a metric saves any human labels. Returns the one-sided p-value."""
         cluster_count = len(cluster_contributions)
         error = _compute_standard_error(cluster_contributions)
         if cluster_count < 2 or error == 0:
@@ -109,7 +109,7 @@ def estimate_share_of_human_labels_saved(
 
 
 def _compute_standard_error(contributions: FloatArray) -> float:
-    """Compute the standard error of a share from the contribution of each cluster of items."""
+    """Compute the standard error of an estimated share from the contributions of clusters of items."""
     cluster_count = len(contributions)
     if cluster_count < 2:
         return float("nan")

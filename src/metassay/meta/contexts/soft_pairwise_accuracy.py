@@ -25,8 +25,8 @@ KENDALL = "kendall"
 
 @dataclass(frozen=True)
 class SoftAccuracyEstimates:
-    """Soft pairwise accuracy of each metric, which says how well its p-values for pairs of systems agree with
-    those of people.
+    """Estimated soft pairwise accuracy of each metric: how well its p-values for pairs of systems agree with
+    those of human scores.
 
     `constant` is the SPA of a metric that gives all outputs the same score.
     """
@@ -86,8 +86,8 @@ def _compute_soft_accuracy_of_constant_metric(test_sets: Sequence[ScoreArrays], 
 def _compute_soft_accuracies_on_test_set(
     test_set: ScoreArrays, settings: AnalysisSettings, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Compute the soft pairwise accuracy of metrics on one test set. Also returns it for bootstrap resamples
-    and for two random halves.
+    """Compute the soft pairwise accuracy of metrics on one test set, on bootstrap resamples of it and on two
+    random halves.
 
     Metrics that scored the same items are computed together.
     """

@@ -24,7 +24,8 @@ _IDENTIFIER = re.compile(
 
 
 def are_contexts_numeric(column_name: str, context_names: Sequence[str]) -> bool:
-    """Return whether contexts are quantities, such as text lengths, along which accuracy can rise or fall.
+    """Return whether contexts are numbers or number ranges, such as text lengths, along which accuracy can
+    rise or fall.
 
     >>> are_contexts_numeric("length:3", ["[1,5]", "[6,9]"]), are_contexts_numeric("doc_id", ["7", "9"])
     (True, False)
@@ -34,8 +35,8 @@ def are_contexts_numeric(column_name: str, context_names: Sequence[str]) -> bool
 
 
 def parse_number_from_context_name(context_name: str) -> float | None:
-    """Return the number that a context stands for, or the low end of an interval such as `[1,5]`; None for a
-    name.
+    """Read the number in the name of a context, or the lower end of an interval such as `[1,5]`. Returns None
+    for other names.
 
     >>> [parse_number_from_context_name(name) for name in ("[-2.5,-1]", "7", "news")]
     [-2.5, 7.0, None]
@@ -51,8 +52,8 @@ def parse_number_from_context_name(context_name: str) -> float | None:
 def correlate_accuracy_with_numeric_contexts(
     column_name: str, context_names: Sequence[str], accuracies: FloatArray
 ) -> list[float | None] | None:
-    """Compute for each metric the rank correlation (Spearman) between its accuracy and the number of the
-    context, such as a text length.
+    """Compute Spearman's correlation between the accuracy of each metric and the number of the context, such
+    as a text length.
 
     `accuracies` is [metrics, contexts]. None for a metric that is defined in too few contexts or never
     varies; None altogether where the contexts have no order or are few.
@@ -66,8 +67,8 @@ def correlate_accuracy_with_numeric_contexts(
 def compute_p_values_of_accuracy_trends(
     column_name: str, accuracy_sums: AccuracySums, has_enough_items: BoolArray
 ) -> FloatArray:
-    """Compute for each metric the p-value of the hypothesis that its accuracy neither rises nor falls along
-    ordered contexts.
+    """Test for each metric whether its accuracy rises or falls along ordered contexts, such as text lengths.
+    Returns the p-values.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
     between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
@@ -86,7 +87,7 @@ def compute_p_values_of_accuracy_trends(
     contrast = np.zeros(len(weight))
     cluster_parts = np.zeros((len(weight), int(accuracy_sums.clusters.max()) + 1))
     for rank_weight, context in zip(rank_weights, large_contexts):
-        cells = accuracy_sums.get_array_slice_of_context(int(context))
+        cells = accuracy_sums.get_cluster_slice_of_context(int(context))
         credit = accuracy_sums.credit[:, cells]
         cell_weights = weight[:, cells]
         total_weight = cell_weights.sum(axis=1, keepdims=True)
@@ -105,14 +106,14 @@ def compute_p_values_of_accuracy_trends(
 
 
 def _parse_numbers_from_context_names(contexts: Sequence[str]) -> FloatArray:
-    """Return the numbers that the contexts stand for, as an array."""
+    """Read the number in the name of each context. Returns an array."""
     return np.array([parse_number_from_context_name(context) for context in contexts], dtype=np.float64)
 
 
 def _correlate_accuracies_with_context_values(
     context_values: FloatArray, accuracies: FloatArray
 ) -> float | None:
-    """Compute the rank correlation (Spearman) between accuracies and the numbers of their contexts; None in
+    """Compute Spearman's correlation between accuracies and the numbers of their contexts. Returns None for
     too few contexts.
     """
     is_defined = ~np.isnan(accuracies)

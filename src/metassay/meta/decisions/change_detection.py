@@ -42,7 +42,7 @@ _FLAT_RUNS = 10
 
 
 @dataclass(frozen=True)
-class RunSeries:
+class ValuesOverRuns:
     """One value per run, such as the accuracy of a metric in each nightly run, with its sampling variance."""
 
     values: FloatArray
@@ -74,7 +74,7 @@ class DetectedChange:
 
 
 def compute_running_means_over_runs(
-    values_over_runs: RunSeries, error_rate: float = ERROR_RATE
+    values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the mean of the first 1, 2, … runs, with margins that hold for all of these means at once."""
     return _compute_running_means_and_margins(
@@ -83,7 +83,7 @@ def compute_running_means_over_runs(
 
 
 def detect_change_over_runs(
-    values_over_runs: RunSeries, error_rate: float = ERROR_RATE
+    values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> DetectedChange | None:
     """Find the first significant change in a series of runs; None if there is none.
 
@@ -117,7 +117,7 @@ def detect_change_over_runs(
 
 
 def estimate_detection_delay(
-    values_over_runs: RunSeries, change_size: float, error_rate: float = ERROR_RATE
+    values_over_runs: ValuesOverRuns, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
     """Estimate how many more runs it takes to detect a change of the given size. Also returns the number for
     a single test at a time fixed in advance.
@@ -141,7 +141,7 @@ def estimate_detection_delay(
     return delay, delay_of_test
 
 
-def _raise_small_variances_to_mean_so_far(values_over_runs: RunSeries) -> FloatArray:
+def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> FloatArray:
     """Increase variances that are smaller than the mean of all runs so far, because they would make chance
     differences look like changes.
 

@@ -59,7 +59,7 @@ class LabelledSample:
 
 
 @dataclass(frozen=True)
-class SeriesEstimates:
+class MeanEstimates:
     """Estimated mean human scores with their standard errors and bootstrap draws.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
@@ -111,7 +111,7 @@ def estimate_mean_human_scores(
     target: str,
     generator: np.random.Generator,
     resamples: int = 1000,
-) -> SeriesEstimates:
+) -> MeanEstimates:
     """Estimate mean human scores from human labels of some items and metric scores of all items.
 
     One mean is estimated for each series. `target` is `THESE_ITEMS` (the mean over the items of the sample,
@@ -142,11 +142,11 @@ def estimate_mean_human_scores(
             t_draws[:, series] = (resampled_values - values[series]) / resampled_errors
     # A resample that repeats one unit has no variance.
     t_draws[~np.isfinite(t_draws)] = np.nan
-    return SeriesEstimates(values, standard_errors, slopes, t_draws)
+    return MeanEstimates(values, standard_errors, slopes, t_draws)
 
 
 @dataclass(frozen=True)
-class _UnitSums:
+class _ScoreSumsByUnit:
     """Sums of human and metric scores over the items of each unit (item or document) that was drawn for
     labelling.
     """
@@ -167,7 +167,7 @@ _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 
 def _sum_scores_by_sampling_unit(
     labelled_sample: LabelledSample, series_index: int, *, use_metric: bool
-) -> _UnitSums:
+) -> _ScoreSumsByUnit:
     """Sum the human and metric scores over the items of each unit (item or document) that was drawn for
     labelling.
 
@@ -198,7 +198,7 @@ def _sum_scores_by_sampling_unit(
     ]
     unit_of_labelled = labelled_sample.unit_of_item[labelled]
     sums = [np.bincount(unit_of_labelled, weights * term, minlength=unit_count) for term in terms]
-    return _UnitSums(
+    return _ScoreSumsByUnit(
         labelled=np.stack(sums, axis=1),
         sampled_shares=sampled_shares,
         metric_variance=float(metric.var(ddof=1)) if len(metric) > 1 else 0.0,
@@ -266,7 +266,7 @@ def _estimate_mean_human_score_on_resamples(
 
 
 def _compute_standard_error(
-    unit_sums: _UnitSums, units: LongArray, slope: float, residuals: FloatArray, target: str
+    unit_sums: _ScoreSumsByUnit, units: LongArray, slope: float, residuals: FloatArray, target: str
 ) -> float:
     """Compute the standard error of an estimated mean, either over the given items or over the population
     that they come from.

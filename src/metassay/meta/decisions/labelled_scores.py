@@ -53,12 +53,12 @@ class LabelledScores:
             items=tuple(self.items[position] for position in np.flatnonzero(is_selected)),
             human=self.human[:, is_selected],
             metrics={name: scores[:, is_selected] for name, scores in self.metrics.items()},
-            unit_of_item=renumber_codes_from_zero(self.unit_of_item[is_selected]),
+            unit_of_item=renumber_integer_codes_from_zero(self.unit_of_item[is_selected]),
             probabilities=probabilities,
         )
 
 
-def renumber_codes_from_zero(codes: LongArray) -> LongArray:
+def renumber_integer_codes_from_zero(codes: LongArray) -> LongArray:
     """Replace integer codes by 0, 1, … in the same order and without gaps."""
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
@@ -76,7 +76,7 @@ def detect_whether_documents_are_labelled(score_cube: ScoreCube, labelled_items:
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = renumber_codes_from_zero(score_cube.assign_items_to_clusters(columns[name]))
+        documents = renumber_integer_codes_from_zero(score_cube.assign_items_to_clusters(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

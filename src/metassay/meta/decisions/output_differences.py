@@ -30,7 +30,7 @@ _SMALLEST_WEIGHT = 1e-9
 
 
 def estimate_human_agreement_with_metric_on_output_pairs(
-    scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
+    scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> HumanAgreement | None:
     """Estimate how often people agree that one output is better than another, depending on the difference
     between their metric scores.
@@ -57,11 +57,9 @@ def estimate_human_agreement_with_metric_on_output_pairs(
     bin_sizes = np.bincount(bins, weights=sizes, minlength=shape[0])[is_filled] / counts[is_filled].sum(
         axis=1
     )
-    drawn = draw_bootstrap_counts(scores.cluster_count, scores.cluster_count, resamples, rng)
+    drawn = draw_bootstrap_counts(scores.cluster_count, scores.cluster_count, resample_count, rng)
     weights = np.concatenate([np.ones((1, scores.cluster_count)), drawn])
-    curves = _fit_share_of_correct_pairs_by_difference(
-        weights @ right[is_filled].T, weights @ counts[is_filled].T
-    )
+    curves = _fit_agreement_by_score_difference(weights @ right[is_filled].T, weights @ counts[is_filled].T)
     all_sizes = np.abs(metric_differences)
     return HumanAgreement(
         pairs=len(sizes),
@@ -70,13 +68,13 @@ def estimate_human_agreement_with_metric_on_output_pairs(
         largest_difference=float(sizes.max()),
         points=_build_points_of_isotonic_agreement_curve(curves, bin_sizes, float(sizes.max())),
         thresholds=[
-            _find_output_difference_for_agreement(curves, bin_sizes, share, all_sizes)
+            _find_score_difference_for_agreement_on_outputs(curves, bin_sizes, share, all_sizes)
             for share in AGREEMENT_SHARES
         ],
     )
 
 
-def _fit_share_of_correct_pairs_by_difference(
+def _fit_agreement_by_score_difference(
     correct_pair_counts: FloatArray, pair_counts: FloatArray
 ) -> FloatArray:
     """Fit how often people agree with a metric as a function of the score difference that never decreases,
@@ -103,7 +101,7 @@ def _build_points_of_isotonic_agreement_curve(
     )
 
 
-def _find_output_difference_for_agreement(
+def _find_score_difference_for_agreement_on_outputs(
     agreement_curves: FloatArray,
     bin_differences: FloatArray,
     required_agreement: float,

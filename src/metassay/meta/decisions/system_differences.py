@@ -66,7 +66,7 @@ class HumanAgreement:
 
 
 def compute_human_preferences_on_resamples(
-    scores: ScoreArrays, rng: np.random.Generator, resamples: int = RESAMPLES
+    scores: ScoreArrays, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> ResampledSystemPairs:
     """Compute how certainly people prefer one system to another, for every two systems, on bootstrap
     resamples of items and systems.
@@ -74,8 +74,8 @@ def compute_human_preferences_on_resamples(
     systems = len(scores.human)
     first, second = np.triu_indices(systems, 1)
     clusters = scores.cluster_count
-    drawn_items = draw_bootstrap_counts(clusters, clusters, resamples, rng)
-    drawn_systems = draw_bootstrap_counts(systems, systems, resamples, rng)
+    drawn_items = draw_bootstrap_counts(clusters, clusters, resample_count, rng)
+    drawn_systems = draw_bootstrap_counts(systems, systems, resample_count, rng)
     item_weights = np.concatenate([np.ones((1, clusters)), drawn_items])
     system_weights = np.concatenate([np.ones((1, systems)), drawn_systems])
     human = scores.sum_over_clusters(scores.human)
@@ -116,7 +116,8 @@ def estimate_human_agreement_with_metric_on_system_pairs(
         largest_difference=largest,
         points=_build_points_of_logistic_agreement_curve(slopes, largest),
         thresholds=[
-            _find_system_difference_for_agreement(slopes, share, largest) for share in AGREEMENT_SHARES
+            _find_score_difference_for_agreement_on_systems(slopes, share, largest)
+            for share in AGREEMENT_SHARES
         ],
     )
 
@@ -215,7 +216,7 @@ def build_human_agreement_points(
     return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
 
 
-def _find_system_difference_for_agreement(
+def _find_score_difference_for_agreement_on_systems(
     logistic_slopes: FloatArray, required_agreement: float, largest_difference: float
 ) -> AgreementThreshold:
     """Find the metric difference between two systems at which people agree with the given probability. None

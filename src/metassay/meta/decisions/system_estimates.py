@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.meta.decisions.control_variates import (
     LabelledSample,
-    SeriesEstimates,
+    MeanEstimates,
     estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
@@ -89,8 +89,8 @@ def estimate_human_means_from_labelled_items(
     metric_scores: FloatArray | None,
     target_population: str,
     seed: int,
-    resamples: int = 1000,
-) -> SeriesEstimates:
+    resample_count: int = 1000,
+) -> MeanEstimates:
     """Estimate mean human scores from human labels of some items, with or without the help of a metric that
     scored all items.
     """
@@ -106,31 +106,31 @@ def estimate_human_means_from_labelled_items(
         use_metric=metric_scores is not None,
         target=target_population,
         generator=generator,
-        resamples=resamples,
+        resamples=resample_count,
     )
 
 
 def _estimate_system_differences(
     labelled_scores: LabelledScores,
     metric_scores: FloatArray | None,
-    best_first: list[int],
-    target: str,
+    systems_best_first: list[int],
+    target_population: str,
     seed: int,
-    resamples: int,
+    resample_count: int,
 ) -> list[SystemDifference]:
     """Estimate the difference in mean human score between every two systems, from items labelled for both."""
-    if len(best_first) < 2:
+    if len(systems_best_first) < 2:
         return []
-    human_differences = compute_system_differences(labelled_scores.human[best_first])
+    human_differences = compute_system_differences(labelled_scores.human[systems_best_first])
     metric_differences = (
-        None if metric_scores is None else compute_system_differences(metric_scores[best_first])
+        None if metric_scores is None else compute_system_differences(metric_scores[systems_best_first])
     )
     estimates = estimate_human_means_from_labelled_items(
-        labelled_scores, human_differences, metric_differences, target, seed, resamples
+        labelled_scores, human_differences, metric_differences, target_population, seed, resample_count
     )
     lows, highs = estimates.compute_simultaneous_intervals()
     p_values = adjust_p_values_by_holm(estimates.compute_p_values_of_zero_means())
-    names = [labelled_scores.systems[system] for system in best_first]
+    names = [labelled_scores.systems[system] for system in systems_best_first]
     differences = []
     for position, (better, worse) in enumerate(combinations(names, 2)):
         difference = SystemDifference(
@@ -145,7 +145,7 @@ def _estimate_system_differences(
     return differences
 
 
-def _list_means_with_intervals(system_estimates: SeriesEstimates) -> list[Interval]:
+def _list_means_with_intervals(system_estimates: MeanEstimates) -> list[Interval]:
     """Return the estimated mean human score of each system with its 95 % interval."""
     lows, highs = system_estimates.compute_confidence_intervals_of_means()
     return [

@@ -20,7 +20,7 @@ from metassay.stats.isotonic import fit_isotonic_to_each_value_row
 
 
 @dataclass(frozen=True)
-class DeviationParts:
+class OverratingParts:
     """How much a metric overrates each system, split into a part that pulls all systems towards the mean
     (shrinkage) and the rest.
 
@@ -39,7 +39,7 @@ class DeviationParts:
         return float(compute_range_over_groups(self.residual))
 
 
-def separate_regression_to_mean(system_overrating: FloatArray, human_means: FloatArray) -> DeviationParts:
+def separate_regression_to_mean(system_overrating: FloatArray, human_means: FloatArray) -> OverratingParts:
     """Split how much a metric overrates each system into a linear function of the human means (shrinkage) and
     the rest.
     """
@@ -47,7 +47,7 @@ def separate_regression_to_mean(system_overrating: FloatArray, human_means: Floa
     sum_of_squares = float(centred_means @ centred_means)
     slope = float(centred_means @ system_overrating) / sum_of_squares if sum_of_squares > 0 else 0.0
     shrinkage = system_overrating.mean() + slope * centred_means
-    return DeviationParts(shrinkage, system_overrating - shrinkage, slope)
+    return OverratingParts(shrinkage, system_overrating - shrinkage, slope)
 
 
 def compute_bias_without_regression_to_mean(

@@ -13,8 +13,8 @@ from metassay.data.verdict_types import GRADE, LABEL, PAIRWISE
 from metassay.data.verdicts import VerdictTable
 from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
 from metassay.meta.judges.judge_measures import (
-    JudgeCredits,
     JudgeMeasures,
+    VerdictAccuracies,
     estimate_accuracy_by_context,
     estimate_accuracy_change,
     evaluate_label_judge,
@@ -294,8 +294,8 @@ def _estimate_judge_accuracy_change_over_time(
         before = _measure_accuracy_and_biases_of_judge(verdict_arrays, judge, first_rows, bootstrap, ties)
         after = _measure_accuracy_and_biases_of_judge(verdict_arrays, judge, last_rows, bootstrap, ties)
         # only grades are compared across items, and they were left out above
-        assert isinstance(before.judge_credits, JudgeCredits)
-        assert isinstance(after.judge_credits, JudgeCredits)
+        assert isinstance(before.judge_credits, VerdictAccuracies)
+        assert isinstance(after.judge_credits, VerdictAccuracies)
         change = estimate_accuracy_change(before.judge_credits, after.judge_credits, bootstrap)
         entries.append(
             results.AccuracyDrift(

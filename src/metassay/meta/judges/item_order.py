@@ -22,7 +22,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class ItemOrderCredits:
+class JudgeAndHumanItemScores:
     """Scores of a judge and of humans for items that have only one output each, without missing scores."""
 
     judge_scores: FloatArray

@@ -23,7 +23,7 @@ from metassay.meta.judges.estimates import (
     estimate_difference_of_means,
     estimate_mean_over_items,
 )
-from metassay.meta.judges.item_order import ItemOrderCredits
+from metassay.meta.judges.item_order import JudgeAndHumanItemScores
 from metassay.meta.judges.label_correction import ShareCorrection, estimate_corrected_share_of_good_outputs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -65,7 +65,7 @@ class JudgeVerdicts:
 
 
 @dataclass(frozen=True)
-class JudgeCredits:
+class VerdictAccuracies:
     """How right each verdict of a judge is, from 0 (wrong) to 1 (right), and the item that the verdict is
     about.
 
@@ -94,7 +94,7 @@ class JudgeMeasures:
     Measures that a kind of verdict does not have are undefined.
     """
 
-    judge_credits: JudgeCredits | ItemOrderCredits
+    judge_credits: VerdictAccuracies | JudgeAndHumanItemScores
     accuracy: ItemEstimate
     base_rate: float
     both_orders_same: ItemEstimate = UNDEFINED
@@ -117,7 +117,7 @@ def evaluate_pairwise_judge(
     first = verdicts.first_verdict_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
-    judge_credits = JudgeCredits(
+    judge_credits = VerdictAccuracies(
         compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
     )
     prefers_first = find_preferences_for_output_shown_first(
@@ -139,7 +139,7 @@ def evaluate_pairwise_judge(
 
 
 def _estimate_length_bias(
-    judge_credits: JudgeCredits,
+    judge_credits: VerdictAccuracies,
     gold_labels: FloatArray,
     longer_outputs: FloatArray,
     bootstrap: ClusterBootstrap,
@@ -170,7 +170,7 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
         corrected = estimate_corrected_share_of_good_outputs(
             verdicts.values, verdicts.gold, verdicts.items, bootstrap
         )
-    judge_credits = JudgeCredits(
+    judge_credits = VerdictAccuracies(
         compare_verdicts_with_gold_labels(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
         np.arange(len(verdicts.values)),
@@ -195,7 +195,7 @@ def evaluate_scoring_judge(
     base rates is ½, because without information both orders are equally likely.
     """
     pair_credits, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
-    judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
+    judge_credits = VerdictAccuracies(pair_credits, items, items.astype(np.int64))
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
@@ -214,7 +214,7 @@ def evaluate_scoring_judge_across_items(
     Accuracy is over all pairs of outputs with different human scores.
     """
     items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
-    judge_credits = ItemOrderCredits(judge_scores[items], human_scores[items], items)
+    judge_credits = JudgeAndHumanItemScores(judge_scores[items], human_scores[items], items)
     accuracy = judge_credits.estimate_judge_accuracy()
     return JudgeMeasures(
         judge_credits=judge_credits,
@@ -226,7 +226,7 @@ def evaluate_scoring_judge_across_items(
 
 
 def estimate_accuracy_change(
-    credits_before: JudgeCredits, credits_after: JudgeCredits, bootstrap: ClusterBootstrap
+    credits_before: VerdictAccuracies, credits_after: VerdictAccuracies, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
     """Estimate how much the accuracy of a judge changed between two dates."""
     undefined_before = np.full(len(credits_before.values), np.nan)
@@ -240,7 +240,7 @@ def estimate_accuracy_change(
 
 
 def estimate_accuracy_by_context(
-    judge_credits: JudgeCredits | ItemOrderCredits,
+    judge_credits: VerdictAccuracies | JudgeAndHumanItemScores,
     context_labels: Sequence[str | None],
     bootstrap: ClusterBootstrap,
 ) -> dict[str, ItemEstimate]:

@@ -11,7 +11,7 @@ import numpy as np
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import (
     MetricDifferences,
-    find_upper_triangle_positions,
+    find_positions_in_list_of_all_pairs,
 )
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
@@ -42,10 +42,10 @@ def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[Av
     return averages
 
 
-def strip_reference_suffix(metric_name: str) -> str:
+def remove_reference_suffix(metric_name: str) -> str:
     """Return the name of a metric without the suffix that names its reference, such as `-refA`.
 
-    >>> strip_reference_suffix("COMET-refA"), strip_reference_suffix("CometKiwi-src")
+    >>> remove_reference_suffix("COMET-refA"), remove_reference_suffix("CometKiwi-src")
     ('COMET', 'CometKiwi-src')
     """
     return re.sub(r"-ref[A-Z]$", "", metric_name)
@@ -94,7 +94,7 @@ def _map_metric_names_to_positions(ranking: MetricRanking) -> dict[str, int]:
     The full name is kept where two metrics would share the short one.
     """
     names = ranking.data.metric_names[: ranking.data.metric_count]
-    short_names = [strip_reference_suffix(name) for name in names]
+    short_names = [remove_reference_suffix(name) for name in names]
     positions = {}
     for position, (name, short_name) in enumerate(zip(names, short_names)):
         is_unique = short_names.count(short_name) == 1
@@ -131,7 +131,7 @@ def _select_differences_of_pairs(
     """Return the differences of the given pairs of metrics. The sign is reversed where the pair is in reverse
     order.
     """
-    positions = find_upper_triangle_positions(
+    positions = find_positions_in_list_of_all_pairs(
         np.minimum(first_metrics, second_metrics), np.maximum(first_metrics, second_metrics), metric_count
     )
     sign: FloatArray = np.where(first_metrics < second_metrics, 1.0, -1.0)

@@ -23,7 +23,7 @@ from metassay.results.rank import DiscriminationRow
 
 
 def count_significant_metric_differences(
-    dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
+    dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, test_settings: ComparisonSettings
 ) -> DiscriminationRow:
     """Count how many different values a meta-metric gives to metrics, and how many pairs of metrics differ
     significantly.
@@ -32,7 +32,7 @@ def count_significant_metric_differences(
     different_metrics = np.array(list(copies))
     copy_counts = np.array(list(copies.values()))
     different = scores.select_metrics(different_metrics)
-    values = meta_metric.evaluate_metrics(different, settings)
+    values = meta_metric.evaluate_metrics(different, test_settings)
     row = DiscriminationRow(
         dataset=dataset,
         meta_metric=str(meta_metric),
@@ -42,7 +42,7 @@ def count_significant_metric_differences(
         distinct_values=len(np.unique(np.round(values[~np.isnan(values)], 10))),
         comparisons=len(values) * (len(values) - 1) // 2,
     )
-    differences = compute_metric_differences(meta_metric, different, settings)
+    differences = compute_metric_differences(meta_metric, different, test_settings)
     if differences is None:
         return row
     best_first = sort_metrics_best_first(values, [str(position) for position in range(len(values))])
@@ -60,12 +60,12 @@ def count_significant_metric_differences(
     )
 
 
-def _count_significance_clusters(best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
+def _count_significance_clusters(metrics_best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
     """Count the groups of metrics that do not differ significantly, given which pairs of metrics do."""
-    count = len(best_first)
+    count = len(metrics_best_first)
     matrix = np.zeros((count, count), dtype=np.bool_)
     matrix[np.triu_indices(count, 1)] = is_significant
-    return max(assign_significance_clusters(best_first, matrix | matrix.T).values(), default=0)
+    return max(assign_significance_clusters(metrics_best_first, matrix | matrix.T).values(), default=0)
 
 
 def _count_identical_metrics(scores: ScoreArrays) -> dict[int, int]:

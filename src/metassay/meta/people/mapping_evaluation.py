@@ -27,7 +27,7 @@ _TIE_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class _GainEstimate:
+class _AgreementGain:
     """Agreement of converted metric scores with people, and how much the conversion improved it, with a 95 %
     interval.
     """
@@ -104,7 +104,7 @@ class MappingEvaluator:
             name: _average_meta_metric_over_folds("pa", pairs, folds, weights)
             for name, pairs in stacked.items()
         }
-        kendall = _compute_kendall_within_items(human, scores)
+        kendall = _compute_kendall_tau_within_items(human, scores)
 
         evaluations = []
         for name in stacked:
@@ -129,7 +129,7 @@ class MappingEvaluator:
                     tied=None
                     if name == UNSEEN
                     else _compute_share_of_pairs_tied_by_conversion(differences[RAW], differences[name]),
-                    sysdep=_average_deviation_range(human, scores[name], folds)
+                    sysdep=_average_range_of_system_errors(human, scores[name], folds)
                     if name in {POOLED, OWN}
                     else None,
                 )
@@ -164,21 +164,21 @@ def _find_positions_of_rated_system_pairs(system_count: int, rated_systems: Long
 
 def _estimate_gain_of_score_conversion(
     values_by_mapping: Mapping[str, FloatArray], mapping: str
-) -> _GainEstimate:
+) -> _AgreementGain:
     """Estimate how much a conversion of metric scores improves agreement with people. The first of the given
     values is for the data, the others are for resamples.
     """
     value = none_if_nan(float(values_by_mapping[mapping][0]))
     if mapping == RAW:
-        return _GainEstimate(value)
+        return _AgreementGain(value)
     gains = values_by_mapping[mapping] - values_by_mapping[RAW]
     low, high = percentile_interval(gains[1:])
-    return _GainEstimate(
+    return _AgreementGain(
         value, none_if_nan(float(gains[0])), none_if_nan(float(low)), none_if_nan(float(high))
     )
 
 
-def _compute_kendall_within_items(
+def _compute_kendall_tau_within_items(
     human_scores: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
 ) -> dict[str, float | None]:
     """Compute Kendall's tau between human scores and converted metric scores over the systems of each item,
@@ -202,7 +202,9 @@ def _compute_share_of_pairs_tied_by_conversion(
     return float((np.abs(mapped_differences[is_different]) < _TIE_TOLERANCE).mean())
 
 
-def _average_deviation_range(human_scores: FloatArray, mapped_scores: FloatArray, folds: LongArray) -> float:
+def _average_range_of_system_errors(
+    human_scores: FloatArray, mapped_scores: FloatArray, folds: LongArray
+) -> float:
     """Compute how much the mean error of converted scores varies between systems, averaged over folds."""
     ranges = []
     for fold in np.unique(folds):

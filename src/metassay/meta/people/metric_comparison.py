@@ -25,7 +25,10 @@ from metassay.meta.people.meta_metrics.comparison_settings import (
     WILLIAMS,
     ComparisonSettings,
 )
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
+from metassay.meta.people.meta_metrics.metric_differences import (
+    MetricDifferences,
+    compute_differences_of_all_row_pairs,
+)
 from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, williams_test
@@ -105,8 +108,8 @@ def compute_metric_differences(
     )
     if resampled is None:
         return None
-    observed = subtract_every_two_rows(meta_metric.evaluate_metrics(scores, settings))
-    drawn = subtract_every_two_rows(resampled).astype(np.float32)
+    observed = compute_differences_of_all_row_pairs(meta_metric.evaluate_metrics(scores, settings))
+    drawn = compute_differences_of_all_row_pairs(resampled).astype(np.float32)
     differences = MetricDifferences(observed, drawn, is_resampled=True)
     return differences.select_pairs(metric_pairs, len(scores.metrics))
 

@@ -33,7 +33,7 @@ def list_p_values_of_system_pairs(
     best_first = np.argsort(-ranking_data.scores.human.mean(axis=1), kind="stable")
     first, second = np.triu_indices(systems, 1)
     rows = []
-    for metrics, scores, settings in _iterate_metrics_by_p_value_method(ranking_data, p_value_methods):
+    for metrics, scores, settings in _group_metrics_by_p_value_method(ranking_data, p_value_methods):
         p_values = meta_metric.compute_pair_p_values(scores, settings)
         if p_values is None:
             return None
@@ -53,7 +53,7 @@ def list_p_values_of_system_pairs(
     return SystemPairPValues(systems=[ranking_data.cube.systems[system] for system in best_first], rows=rows)
 
 
-def _iterate_metrics_by_p_value_method(
+def _group_metrics_by_p_value_method(
     ranking_data: RankingData, p_value_methods: PValueMethods
 ) -> Iterator[tuple[LongArray, ScoreArrays, ComparisonSettings]]:
     """Yield groups of metrics that scored the same items and need the same method for p-values, with their

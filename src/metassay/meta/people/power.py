@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples
 from metassay.meta.people.meta_metrics.base import MetaMetric
-from metassay.meta.people.meta_metrics.metric_differences import subtract_every_two_rows
+from metassay.meta.people.meta_metrics.metric_differences import compute_differences_of_all_row_pairs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.sign_flip import sum_score_differences_of_system_pairs
 
@@ -52,9 +52,12 @@ def count_items_needed_to_separate_metrics(
     resampled = evaluate_meta_metric_on_bootstrap_resamples(meta_metric, scores, draws=draws, seed=seed)
     if resampled is None:
         return None
-    variance_per_item = subtract_every_two_rows(resampled).var(axis=1) * scores.human.shape[1]
+    variance_per_item = compute_differences_of_all_row_pairs(resampled).var(axis=1) * scores.human.shape[1]
     return _compute_required_item_count(
-        variance_per_item, subtract_every_two_rows(meta_metric.evaluate_metrics(scores)), alpha, power
+        variance_per_item,
+        compute_differences_of_all_row_pairs(meta_metric.evaluate_metrics(scores)),
+        alpha,
+        power,
     )
 
 

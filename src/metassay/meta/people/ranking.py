@@ -48,7 +48,9 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RankingPlan:
-    """Which meta-metrics (measures of agreement with people), contexts and tests are used to rank metrics."""
+    """Settings for ranking metrics: the meta-metrics (measures of agreement with human scores), the
+    contexts and the statistical tests.
+    """
 
     meta_metrics: tuple[MetaMetric, ...]
     settings: ComparisonSettings = field(default_factory=ComparisonSettings)
@@ -164,7 +166,7 @@ def rank_metrics(
     """Rank the metrics of every data set by each meta-metric (measure of agreement with people), on all items
     and in each context.
     """
-    _check_williams_test_applies(plan)
+    _check_williams_test_is_applicable(plan)
     rankings: list[MetricRanking] = []
     total = len(datasets) * len(plan.meta_metrics)
     for number, dataset in enumerate(datasets):
@@ -285,7 +287,7 @@ def _rank_metrics_in_contexts(
     return rankings
 
 
-def _check_williams_test_applies(plan: RankingPlan) -> None:
+def _check_williams_test_is_applicable(plan: RankingPlan) -> None:
     """Raise an error if Williams' test is requested for anything but Pearson's correlation."""
     if plan.settings.test != WILLIAMS:
         return

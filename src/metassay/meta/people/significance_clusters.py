@@ -25,7 +25,7 @@ def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[st
 
 
 def assign_significance_clusters(
-    best_first: Sequence[int], is_different: NDArray[np.bool_]
+    metrics_best_first: Sequence[int], is_different: NDArray[np.bool_]
 ) -> dict[int, int]:
     """Assign each metric to a group of metrics that do not differ significantly, numbered from 1 for the best
     group.
@@ -36,7 +36,7 @@ def assign_significance_clusters(
     clusters: dict[int, int] = {}
     cluster = 1
     members: list[int] = []
-    for metric in best_first:
+    for metric in metrics_best_first:
         if any(is_different[member, metric] for member in members):
             cluster += 1
             members = []
@@ -46,7 +46,7 @@ def assign_significance_clusters(
 
 
 def assign_significance_clusters_by_p_values(
-    best_first: Sequence[int],
+    metrics_best_first: Sequence[int],
     metric_values: FloatArray,
     one_sided_p_values: FloatArray,
     *,
@@ -55,8 +55,8 @@ def assign_significance_clusters_by_p_values(
     """Return the significance cluster (group of metrics that do not differ significantly) of each metric.
     Empty if nothing was tested.
     """
-    defined = [metric for metric in best_first if not np.isnan(metric_values[metric])]
-    pairs = _list_pairs_better_metric_first(defined)
+    defined = [metric for metric in metrics_best_first if not np.isnan(metric_values[metric])]
+    pairs = _list_metric_pairs_in_ranking_order(defined)
     p_values = np.array([one_sided_p_values[pair] for pair in pairs])
     if pairs and np.isnan(p_values).all():
         return {}
@@ -70,8 +70,8 @@ def assign_significance_clusters_by_p_values(
 
 
 def list_metric_comparisons(
-    best_first: Sequence[int],
-    names: Sequence[str],
+    metrics_best_first: Sequence[int],
+    metric_names: Sequence[str],
     p_values: PValueMatrices,
     *,
     holm: bool = False,
@@ -83,7 +83,9 @@ def list_metric_comparisons(
     """
     one_sided_by_test = one_sided_by_test or {}
     pairs = [
-        pair for pair in _list_pairs_better_metric_first(best_first) if not np.isnan(p_values.one_sided[pair])
+        pair
+        for pair in _list_metric_pairs_in_ranking_order(metrics_best_first)
+        if not np.isnan(p_values.one_sided[pair])
     ]
     one_sided = [float(p_values.one_sided[pair]) for pair in pairs]
     adjusted = adjust_p_values_by_holm(one_sided) if holm and pairs else None
@@ -92,8 +94,8 @@ def list_metric_comparisons(
         p_by_test = {test: none_if_nan(matrix[pair]) for test, matrix in one_sided_by_test.items()}
         comparisons.append(
             MetricComparison(
-                better=names[pair[0]],
-                worse=names[pair[1]],
+                better=metric_names[pair[0]],
+                worse=metric_names[pair[1]],
                 p=one_sided[position],
                 p_two_sided=float(p_values.two_sided[pair]),
                 p_holm=None if adjusted is None else float(adjusted[position]),
@@ -104,6 +106,8 @@ def list_metric_comparisons(
     return comparisons
 
 
-def _list_pairs_better_metric_first(best_first: Sequence[int]) -> list[tuple[int, int]]:
+def _list_metric_pairs_in_ranking_order(metrics_best_first: Sequence[int]) -> list[tuple[int, int]]:
     """List all pairs of metrics with the better metric first, given the metrics in order of their rank."""
-    return [(a, b) for position, a in enumerate(best_first) for b in best_first[position + 1 :]]
+    return [
+        (a, b) for position, a in enumerate(metrics_best_first) for b in metrics_best_first[position + 1 :]
+    ]

@@ -98,7 +98,7 @@ class SpanRatings:
             },
         )
 
-    def assign_ids_to_exchanged_units(self, test_name: str, cluster_column: str | None) -> LongArray:
+    def assign_ratings_to_resampling_units(self, test_name: str, cluster_column: str | None) -> LongArray:
         """Return an integer code for the unit of each rating that a test exchanges or resamples as a whole:
         its item, cluster, system or output.
         """
@@ -120,7 +120,7 @@ class SpanRatings:
 
 
 def match_human_and_metric_spans(
-    human_table: pl.DataFrame, metric_tables: Mapping[str, pl.DataFrame], *, dataset: str
+    human_span_table: pl.DataFrame, metric_span_tables: Mapping[str, pl.DataFrame], *, dataset: str
 ) -> SpanRatings:
     """Match the error spans that people and metrics marked in the same outputs, using the key columns that
     both tables have.
@@ -128,21 +128,21 @@ def match_human_and_metric_spans(
     Tables have the columns `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`. The
     document is part of the key only where ids of items repeat over documents.
     """
-    if not metric_tables:
+    if not metric_span_tables:
         raise InputError(
             "no metric has error spans.", remedy="Name a file of spans with --spans METRIC=FILE."
         )
-    human_spans = [_convert_to_start_end_pairs(spans) for spans in human_table["spans"]]
+    human_spans = [_convert_to_start_end_pairs(spans) for spans in human_span_table["spans"]]
     counts: list[list[tuple[float, float, float]]] = []
     notes = []
-    for name, table in metric_tables.items():
-        spans_by_key, keys = _index_spans_by_output(table, human_table, name)
-        metric_spans = [spans_by_key.get(key) for key in human_table.select(keys).iter_rows()]
+    for name, table in metric_span_tables.items():
+        spans_by_key, keys = _map_outputs_to_metric_spans(table, human_span_table, name)
+        metric_spans = [spans_by_key.get(key) for key in human_span_table.select(keys).iter_rows()]
         missing = metric_spans.count(None)
         if missing == len(metric_spans):
             raise InputError(
                 f"{dataset}: {name} has no spans for any rated output (matched by {', '.join(keys)}; "
-                f"{'/'.join(map(str, human_table.select(keys).row(0)))} is missing)."
+                f"{'/'.join(map(str, human_span_table.select(keys).row(0)))} is missing)."
             )
         if missing:
             scored = len(metric_spans) - missing
@@ -150,31 +150,33 @@ def match_human_and_metric_spans(
                 f"{dataset}: {name} has spans for the outputs of {scored} of {len(metric_spans)} ratings."
             )
         counts.append([_count_marked_characters_or_nan(*pair) for pair in zip(human_spans, metric_spans)])
-    baselines = _count_characters_marked_by_baselines(human_table, human_spans)
+    baselines = _count_characters_marked_by_baselines(human_span_table, human_spans)
     metadata_columns = [
-        name for name, kind in human_table.schema.items() if not kind.is_nested() and name not in _NO_METADATA
+        name
+        for name, kind in human_span_table.schema.items()
+        if not kind.is_nested() and name not in _NO_METADATA
     ]
     return SpanRatings(
         dataset,
-        metrics=(*metric_tables, *baselines),
+        metrics=(*metric_span_tables, *baselines),
         counts=np.array([*counts, *baselines.values()], dtype=np.float64),
-        systems=tuple(human_table["system"]),
-        items=tuple(human_table["seg_id"]),
-        metadata={name: tuple(human_table[name].cast(pl.String)) for name in metadata_columns},
+        systems=tuple(human_span_table["system"]),
+        items=tuple(human_span_table["seg_id"]),
+        metadata={name: tuple(human_span_table[name].cast(pl.String)) for name in metadata_columns},
         baselines=tuple(baselines),
         notes=tuple(notes),
     )
 
 
 def _count_characters_marked_by_baselines(
-    human_table: pl.DataFrame, human_spans: Sequence[Spans]
+    human_span_table: pl.DataFrame, human_spans: Sequence[Spans]
 ) -> dict[str, list[tuple[float, float, float]]]:
     """Count the characters that two baselines mark as errors. One marks nothing, the other marks every output
     completely.
     """
     baselines = {NOTHING: [count_marked_characters(spans, []) for spans in human_spans]}
-    if "hyp" in human_table.columns and human_table["hyp"].is_not_null().all():
-        whole_outputs: list[Spans] = [[(0, len(text))] if text else [] for text in human_table["hyp"]]
+    if "hyp" in human_span_table.columns and human_span_table["hyp"].is_not_null().all():
+        whole_outputs: list[Spans] = [[(0, len(text))] if text else [] for text in human_span_table["hyp"]]
         baselines[EVERYTHING] = [count_marked_characters(*pair) for pair in zip(human_spans, whole_outputs)]
     return baselines
 
@@ -195,22 +197,24 @@ def _convert_to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
     return [(span["start"], span["end"]) for span in spans]
 
 
-def _index_spans_by_output(
-    table: pl.DataFrame, human_table: pl.DataFrame, metric_name: str
+def _map_outputs_to_metric_spans(
+    metric_span_table: pl.DataFrame, human_span_table: pl.DataFrame, metric_name: str
 ) -> tuple[dict[tuple[Any, ...], Spans], list[str]]:
     """Return a dictionary from output to the spans that a metric marked, and the names of the columns that
     identify an output.
     """
-    keys = [key for key in _KEY_COLUMNS if key in table.columns and key in human_table.columns]
-    if "doc_id" in keys and not table.select(set(keys) - {"doc_id"}).is_duplicated().any():
+    keys = [
+        key for key in _KEY_COLUMNS if key in metric_span_table.columns and key in human_span_table.columns
+    ]
+    if "doc_id" in keys and not metric_span_table.select(set(keys) - {"doc_id"}).is_duplicated().any():
         keys.remove("doc_id")
-    is_repeated = table.select(keys).is_duplicated()
+    is_repeated = metric_span_table.select(keys).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
         raise InputError(f"{metric_name} has two rows for one output: row {row} repeats {', '.join(keys)}.")
     spans_by_key: dict[tuple[Any, ...], Spans] = {
         key: _convert_to_start_end_pairs(spans)
-        for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
+        for key, spans in zip(metric_span_table.select(keys).iter_rows(), metric_span_table["spans"])
     }
     return spans_by_key, keys
 
@@ -333,7 +337,7 @@ def _rank_metrics_on_span_ratings(
     metrics.
     """
     sums = _sum_counts_over_clusters(
-        span_ratings.counts, span_ratings.assign_ids_to_exchanged_units("perm-inputs", cluster_column)
+        span_ratings.counts, span_ratings.assign_ratings_to_resampling_units("perm-inputs", cluster_column)
     )
     weights = _draw_cluster_weights(span_ratings, settings, sums.shape[1])
     resampled = _compute_f1(np.einsum("du,muk->mdk", weights, sums))
@@ -372,7 +376,7 @@ def _compute_f1_differences(
     Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
     """
     is_resampled = settings.test == BOOTSTRAP
-    codes = span_ratings.assign_ids_to_exchanged_units(
+    codes = span_ratings.assign_ratings_to_resampling_units(
         "perm-inputs" if is_resampled else settings.test, cluster_column
     )
     cluster_count = int(codes.max()) + 1

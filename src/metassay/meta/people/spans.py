@@ -63,14 +63,14 @@ def average_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
     shared, marked_by_metric, marked_by_people = character_counts.T
     has_no_span = (marked_by_metric == 0) & (marked_by_people == 0)
 
-    def average_ratios(numerators: FloatArray, denominators: FloatArray) -> float:
+    def average_ratios_over_outputs(numerators: FloatArray, denominators: FloatArray) -> float:
         """Divide for each output and average. Outputs in which nothing is marked count as 1."""
         return float(np.where(has_no_span, 1.0, divide_or_zero(numerators, denominators)).mean())
 
     return SpanScores(
-        precision=average_ratios(shared, marked_by_metric),
-        recall=average_ratios(shared, marked_by_people),
-        f1=average_ratios(2 * shared, marked_by_metric + marked_by_people),
+        precision=average_ratios_over_outputs(shared, marked_by_metric),
+        recall=average_ratios_over_outputs(shared, marked_by_people),
+        f1=average_ratios_over_outputs(2 * shared, marked_by_metric + marked_by_people),
     )
 
 

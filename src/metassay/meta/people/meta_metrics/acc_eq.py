@@ -24,7 +24,7 @@ from metassay.meta.people.meta_metrics.base import (
     MetaMetric,
     MetricDetails,
     WeightedValues,
-    build_item_resampling_function,
+    build_function_averaging_resampled_items,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
@@ -66,7 +66,7 @@ class AccuracyWithTies(MetaMetric):
         """Return a function that averages the accuracies of items for bootstrap resamples. The threshold for
         ties stays the same.
         """
-        return build_item_resampling_function(scores, self.evaluate_metrics_by_item(scores))
+        return build_function_averaging_resampled_items(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
         """Compute the difference in accuracy between every two metrics, in the data and after swapping their

@@ -18,7 +18,10 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
+from metassay.meta.people.meta_metrics.metric_differences import (
+    MetricDifferences,
+    compute_differences_of_all_row_pairs,
+)
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray, divide_or_nan
 from metassay.stats.score_exchanges import (
     ExchangeStatistic,
@@ -161,7 +164,7 @@ class MetaMetric(ABC):
         compare_swapped_metrics = self.build_swapped_difference_function(scores, settings)
         if compare_swapped_metrics is None:
             return None
-        observed = subtract_every_two_rows(self.evaluate_metrics(scores, settings))
+        observed = compute_differences_of_all_row_pairs(self.evaluate_metrics(scores, settings))
         drawn = compute_differences_after_random_swaps(
             compare_swapped_metrics, len(observed), scores, settings
         )
@@ -249,25 +252,28 @@ class MetaMetric(ABC):
 
 
 def compute_differences_after_random_swaps(
-    compare_swapped_metrics: ExchangeStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
+    compute_swapped_differences: ExchangeStatistic,
+    metric_pair_count: int,
+    scores: ScoreArrays,
+    settings: ComparisonSettings,
 ) -> Float32Array:
     """Swap scores between metrics at random and compute the differences of metrics each time, for a
     permutation test.
     """
     return compute_statistic_differences_after_random_exchanges(
-        compare_swapped_metrics,
+        compute_swapped_differences,
         settings.test,
         draws=settings.draws,
         systems=len(scores.human),
         segments=scores.cluster_count,
-        pairs=pairs,
+        pairs=metric_pair_count,
         seed=settings.seed,
         stream=settings.stream,
         workers=settings.workers,
     )
 
 
-def build_item_resampling_function(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
+def build_function_averaging_resampled_items(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
     """Return a function that averages values of items, where each cluster of items has a given weight."""
     is_defined = ~np.isnan(item_values)
     cluster_totals = scores.sum_over_clusters(np.where(is_defined, item_values, 0.0))

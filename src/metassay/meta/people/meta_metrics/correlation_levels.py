@@ -23,13 +23,16 @@ from metassay.meta.people.meta_metrics.base import (
     SEGMENT,
     SYSTEM,
     WeightedValues,
-    build_item_resampling_function,
+    build_function_averaging_resampled_items,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
+from metassay.meta.people.meta_metrics.metric_differences import (
+    MetricDifferences,
+    compute_differences_of_all_row_pairs,
+)
 from metassay.meta.people.meta_metrics.system_means import (
-    build_resampling_function_of_system_means,
-    build_swap_function_of_system_means,
+    build_function_comparing_swapped_system_means,
+    build_function_resampling_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
 from metassay.stats.correlation import correlate, correlate_system_scores
@@ -95,11 +98,11 @@ class SystemLevel(CorrelationLevel):
         """Return a function that computes the correlation of the mean scores of systems for bootstrap
         resamples.
         """
-        return build_resampling_function_of_system_means(self.correlation, scores)
+        return build_function_resampling_system_means(self.correlation, scores)
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic:
         """Return a function that compares the correlations of metrics whose scores were swapped at random."""
-        return build_swap_function_of_system_means(self.correlation, scores)
+        return build_function_comparing_swapped_system_means(self.correlation, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute the correlation of the mean scores of systems for each of the given subsets."""
@@ -195,7 +198,7 @@ class ItemLevel(CorrelationLevel):
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that averages the correlations over the items of each bootstrap resample."""
-        return build_item_resampling_function(scores, self.evaluate_metrics_by_item(scores))
+        return build_function_averaging_resampled_items(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
         """Compute the difference in correlation between every two metrics, in the data and with the sign of
@@ -205,14 +208,16 @@ class ItemLevel(CorrelationLevel):
         recomputed. Whole items are swapped whatever the test.
         """
         by_item = self.evaluate_metrics_by_item(scores)
-        item_differences = subtract_every_two_rows(by_item)
+        item_differences = compute_differences_of_all_row_pairs(by_item)
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
         cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
         rng = spawn_random_generator(settings.seed, settings.stream)
         null_sums = sum_under_random_signs(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
-        return MetricDifferences(subtract_every_two_rows(mean_ignoring_nan(by_item, axis=-1)), drawn)
+        return MetricDifferences(
+            compute_differences_of_all_row_pairs(mean_ignoring_nan(by_item, axis=-1)), drawn
+        )
 
 
 LEVELS: dict[str, type[CorrelationLevel]] = {

@@ -12,7 +12,10 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetaMetricEstimates, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
+from metassay.meta.people.meta_metrics.metric_differences import (
+    MetricDifferences,
+    compute_differences_of_all_row_pairs,
+)
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import (
     JackknifedShare,
@@ -38,14 +41,15 @@ class LabelsSavedShare(MetaMetric):
         compared.
         """
         del settings
-        return np.array([share.value for share in _jackknife_share_of_labels_saved(scores)])
+        return np.array([share.value for share in _compute_jackknife_estimates_of_labels_saved(scores)])
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates:
         """Compute for each metric the share of human labels that it makes unnecessary, with jackknife
         intervals.
         """
         estimates = [
-            share.compute_confidence_interval() for share in _jackknife_share_of_labels_saved(scores)
+            share.compute_confidence_interval()
+            for share in _compute_jackknife_estimates_of_labels_saved(scores)
         ]
         return MetaMetricEstimates(
             np.array([estimate.value for estimate in estimates]),
@@ -70,7 +74,7 @@ class LabelsSavedShare(MetaMetric):
 
         Draws are centred at 0, as under the hypothesis that both metrics save equally many labels.
         """
-        shares = _jackknife_share_of_labels_saved(scores)
+        shares = _compute_jackknife_estimates_of_labels_saved(scores)
         pseudo_values = np.stack([share.pseudo_values for share in shares])
         cluster_count = pseudo_values.shape[1]
         if cluster_count < 2:
@@ -78,7 +82,7 @@ class LabelsSavedShare(MetaMetric):
         centred = pseudo_values - pseudo_values.mean(axis=1, keepdims=True)
 
         def average_resampled_differences(cluster_weights: FloatArray) -> FloatArray:
-            return subtract_every_two_rows(centred @ cluster_weights.T / cluster_count)
+            return compute_differences_of_all_row_pairs(centred @ cluster_weights.T / cluster_count)
 
         drawn = map_bootstrap_resamples(
             average_resampled_differences,
@@ -88,18 +92,18 @@ class LabelsSavedShare(MetaMetric):
             stream=settings.stream,
             workers=settings.workers,
         )
-        observed = subtract_every_two_rows(np.array([share.value for share in shares]))
+        observed = compute_differences_of_all_row_pairs(np.array([share.value for share in shares]))
         return MetricDifferences(observed, drawn.astype(np.float32))
 
 
-def _jackknife_share_of_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
+def _compute_jackknife_estimates_of_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
     """Estimate for each metric the share of human labels that it makes unnecessary when two systems are
     compared, with jackknife values.
     """
-    human_differences = subtract_every_two_rows(scores.human)
+    human_differences = compute_differences_of_all_row_pairs(scores.human)
     return [
         jackknife_labelling_effort_saved(
-            human_differences, subtract_every_two_rows(metric), scores.cluster_index
+            human_differences, compute_differences_of_all_row_pairs(metric), scores.cluster_index
         )
         for metric in scores.metrics
     ]

@@ -30,7 +30,7 @@ class MetricDifferences:
 
     def select_pairs(self, metric_pairs: LongArray, metric_count: int) -> MetricDifferences:
         """Return a copy with the given pairs of metrics only."""
-        positions = find_upper_triangle_positions(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
+        positions = find_positions_in_list_of_all_pairs(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
         return replace(self, observed=self.observed[positions], drawn=self.drawn[positions])
 
     def compute_p_values(
@@ -66,13 +66,21 @@ class MetricDifferences:
         return np.asarray((is_extreme.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
 
 
-def subtract_every_two_rows(values: FloatArray) -> FloatArray:
+def compute_differences_of_all_row_pairs(rows: FloatArray) -> FloatArray:
     """Subtract the second from the first of every two rows: `values[a] - values[b]` for all a < b."""
-    first, second = np.triu_indices(len(values), 1)
-    differences: FloatArray = values[first] - values[second]
+    first, second = np.triu_indices(len(rows), 1)
+    differences: FloatArray = rows[first] - rows[second]
     return differences
 
 
-def find_upper_triangle_positions(rows: LongArray, columns: LongArray, size: int) -> LongArray:
+def find_positions_in_list_of_all_pairs(
+    first_positions: LongArray, second_positions: LongArray, element_count: int
+) -> LongArray:
     """Return the positions of given pairs in the list of all pairs, in the order of `numpy.triu_indices`."""
-    return rows * size - rows * (rows + 1) // 2 + columns - rows - 1
+    return (
+        first_positions * element_count
+        - first_positions * (first_positions + 1) // 2
+        + second_positions
+        - first_positions
+        - 1
+    )

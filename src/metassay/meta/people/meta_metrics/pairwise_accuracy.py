@@ -15,8 +15,8 @@ from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.system_means import (
-    build_resampling_function_of_system_means,
-    build_swap_function_of_system_means,
+    build_function_comparing_swapped_system_means,
+    build_function_resampling_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.score_exchanges import ExchangeStatistic
@@ -52,7 +52,7 @@ class PairwiseAccuracy(MetaMetric):
         """Return a function that computes pairwise accuracy for bootstrap resamples, given as weights of
         clusters of items.
         """
-        return build_resampling_function_of_system_means(self.name, scores)
+        return build_function_resampling_system_means(self.name, scores)
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
@@ -61,7 +61,7 @@ class PairwiseAccuracy(MetaMetric):
         random.
         """
         del settings
-        return build_swap_function_of_system_means(self.name, scores)
+        return build_function_comparing_swapped_system_means(self.name, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute the pairwise accuracy of each metric on each of the given subsets of the systems.

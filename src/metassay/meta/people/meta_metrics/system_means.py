@@ -15,7 +15,7 @@ from metassay.stats.correlation import (
 from metassay.stats.score_exchanges import ExchangeStatistic, ScoreExchanges, standardize_metrics
 
 
-def build_resampling_function_of_system_means(statistic: str, scores: ScoreArrays) -> WeightedValues:
+def build_function_resampling_system_means(statistic: str, scores: ScoreArrays) -> WeightedValues:
     """Return a function that computes a statistic of the mean scores of systems for bootstrap resamples,
     given as weights of clusters of items.
     """
@@ -31,7 +31,7 @@ def build_resampling_function_of_system_means(statistic: str, scores: ScoreArray
     return evaluate_with_cluster_weights
 
 
-def build_swap_function_of_system_means(statistic: str, scores: ScoreArrays) -> ExchangeStatistic:
+def build_function_comparing_swapped_system_means(statistic: str, scores: ScoreArrays) -> ExchangeStatistic:
     """Return a function that compares metrics by a statistic of mean scores of systems, after the scores of
     metrics were swapped at random.
     """
