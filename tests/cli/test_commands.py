@@ -333,6 +333,23 @@ def test_help_imports_nothing_heavy() -> None:
         assert f"\n  {command} " in done.stdout
 
 
+def test_scoring_a_few_lines_with_bleu_imports_no_statistics_library(tmp_path) -> None:
+    """SciPy and Numba each take longer to import than scoring takes."""
+    (tmp_path / "outputs.txt").write_text("a cat\na dog\n")
+    (tmp_path / "references.txt").write_text("the cat\na dog\n")
+    code = (
+        "import sys; from metassay.cli import run_command_line as run;"
+        "run(['score', 'outputs.txt', '--reference', 'references.txt', '--metrics', 'bleu', '-b']);"
+        "heavy = {'scipy', 'numba', 'pyarrow'} & set(sys.modules);"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > 0
+
+
 def test_version(capfd) -> None:
     import metassay as package
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.columns import select_columns_by_name
@@ -222,6 +221,9 @@ def does_metric_contradict_human_scores(human_scores: FloatArray, metric_scores:
     spread = covariances.std(ddof=1)
     if spread == 0:
         return bool(covariances[0] < 0)
+    # Imported only here, because it takes longer than reading and scoring a small file.
+    from scipy.special import stdtr
+
     t = covariances.mean() / (spread / np.sqrt(len(covariances)))
     return bool(stdtr(len(covariances) - 1, t) < CONTRARY_LEVEL)
 
