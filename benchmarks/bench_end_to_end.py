@@ -33,7 +33,7 @@ from metassay.sample import get_bundled_sample_path
 from metassay.store.run_scores import RunScores
 from metassay.workflows import assay_pairs
 from metassay.workflows.assay import assay
-from metassay.workflows.pair_scoring import list_texts_to_score
+from metassay.workflows.pair_scoring import list_texts_of_pairs
 from metassay.workflows.read import read
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -77,7 +77,7 @@ def main() -> None:
                 lambda: assay(data, metrics=f"{METRICS},{MORE}", out=folder / "more", **run)
             )
         pairs = make_perturbed_output_pairs(clean, per_output=None)
-        rows = OutputRows(list_texts_to_score(clean, pairs))
+        rows = OutputRows(list_texts_of_pairs(clean, pairs))
         scoring, alone = score_with_kernels(rows, METRICS), score_with_kernels(rows, MORE)
         print(f"{len(data):,} outputs, {len(rows):,} texts, {METRICS}, one thread, seconds of the processor")
         print(

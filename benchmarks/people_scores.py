@@ -28,7 +28,7 @@ from metassay.perturbations.pairs import Pairs, make_perturbed_output_pairs
 from metassay.workflows.assay_plan import ExecutionOptions
 from metassay.workflows.given_pairs import build_output_pairs_from_user_table, drop_identical_pairs
 from metassay.workflows.human_pairs import find_pairs_with_different_human_scores
-from metassay.workflows.pair_scoring import score_pairs
+from metassay.workflows.pair_scoring import score_output_pairs
 from metassay.workflows.read import read
 
 DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
@@ -111,14 +111,14 @@ def score_dataset(name, folder, perturbations=None):
     perturbations = perturbations or (FOR_TEXT if name == "realsumm" else METHODS)
     pairs = make_perturbed_output_pairs(data, perturbations=perturbations, per_output=None, workers=1)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    judged = score_pairs(
+    judged = score_output_pairs(
         data,
         pairs,
         metrics,
         ExecutionOptions(workers=1),
-        sample=pairs,
+        sampled_pairs=pairs,
         clusters=assign_outputs_to_clusters(data, None),
-        additional_rows=np.arange(len(data)),
+        additional_output_rows=np.arange(len(data)),
     )
     pair_rows = find_pairs_with_different_human_scores(data, human)
     better, worse = pair_rows.better, pair_rows.worse
@@ -164,12 +164,12 @@ def score_demetr(folder):
         ("theirs", theirs, build_output_pairs_from_user_table(theirs)),
         ("ours", data, made),
     ):
-        found = score_pairs(
+        found = score_output_pairs(
             source,
             pairs,
             metrics,
             ExecutionOptions(workers=1),
-            sample=pairs,
+            sampled_pairs=pairs,
             clusters=assign_outputs_to_clusters(source, None),
         ).outcomes
         for field, attribute in STORED_FIELDS.items():
@@ -189,12 +189,12 @@ def score_matched(name, folder):
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_perturbed_output_pairs(data, perturbations=specs, per_output=None)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    found = score_pairs(
+    found = score_output_pairs(
         data,
         pairs,
         metrics,
         ExecutionOptions(workers=1),
-        sample=pairs,
+        sampled_pairs=pairs,
         clusters=assign_outputs_to_clusters(data, None),
     ).outcomes
     np.savez_compressed(
@@ -246,14 +246,14 @@ def score_neural(name, family, folder):
     drawn = frame.with_row_index("row").join(chosen, on=["item", "system"], maintain_order="left")
     metrics = choose_metrics(data, parse_metrics(NEURAL[family]), "none", "none")
     pairs = Pairs(drawn.drop("row", "place"), {})
-    judged = score_pairs(
+    judged = score_output_pairs(
         data,
         pairs,
         metrics,
         ExecutionOptions(workers=1),
-        sample=pairs,
+        sampled_pairs=pairs,
         clusters=assign_outputs_to_clusters(data, None),
-        additional_rows=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
+        additional_output_rows=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
     )
     np.savez_compressed(
         folder / f"{name}.{family}.npz",

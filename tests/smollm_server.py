@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
         asked = Request(
             body["model"], prompt, body["temperature"], body["max_tokens"], body["top_p"], body["seed"]
         )
-        answer = self.model.ask(asked)
+        answer = self.model.get_answer(asked)
         choice = {
             "message": {"role": "assistant", "content": answer.text},
             "finish_reason": "stop" if answer.complete else "length",

@@ -90,7 +90,7 @@ def test_installed_packages_are_scanned_once(monkeypatch) -> None:
     scans: list[int] = []
     scan = plugins.entry_points
     monkeypatch.setattr(plugins, "entry_points", lambda: scans.append(1) or scan())
-    plugins._scan_installed_packages.cache_clear()
+    plugins._find_entry_points_of_installed_packages.cache_clear()
     for group in ("metrics", "readers", "tasks", "metrics"):
         plugins.list_entry_points(group)
         plugins.load_entry_points(group)

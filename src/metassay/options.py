@@ -122,7 +122,7 @@ class Settings:
             value = getattr(self, name)
             if field_option.minimum is not None and value is not None:
                 maximum = _LARGEST_COUNT if field_option.maximum is None else field_option.maximum
-                check_number(name, value, field_option.minimum, maximum)
+                check_number_option(name, value, field_option.minimum, maximum)
 
     def to_dict(self, only_fields_of: Any = None) -> dict[str, Any]:
         """Return the values of all fields by name, or only of the fields of one base class."""
@@ -191,7 +191,7 @@ def _build_keyword_signature(function: Callable[..., Any], options_class: Any) -
     return inspect.Signature([data_parameter, *keywords])
 
 
-def check_number(option_name: str, value: Any, minimum: float, maximum: float) -> None:
+def check_number_option(option_name: str, value: Any, minimum: float, maximum: float) -> None:
     """Raise an error unless the value of an option is a number between `minimum` and `maximum`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{option_name} is {value!r}, which is not a number.")
@@ -204,9 +204,9 @@ def check_number(option_name: str, value: Any, minimum: float, maximum: float) -
 def check_seed_and_worker_count(*, seed: Any = None, workers: Any = None) -> None:
     """Raise an error unless the seed and the number of workers are valid."""
     if seed is not None:
-        check_number("seed", seed, 0, _LARGEST_SEED)
+        check_number_option("seed", seed, 0, _LARGEST_SEED)
     if workers is not None:
-        check_number("workers", workers, 1, _LARGEST_WORKERS)
+        check_number_option("workers", workers, 1, _LARGEST_WORKERS)
 
 
 def parse_byte_size(text: str) -> int:

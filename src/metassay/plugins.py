@@ -35,11 +35,11 @@ _plugin_locations: dict[str, str] = {}
 
 def find_entry_points(group: str) -> EntryPoints:
     """Return the entry points of installed packages in a group."""
-    return _scan_installed_packages(tuple(sys.path)).select(group=group)
+    return _find_entry_points_of_installed_packages(tuple(sys.path)).select(group=group)
 
 
 @functools.lru_cache(maxsize=4)
-def _scan_installed_packages(search_path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001 - the key of the cache
+def _find_entry_points_of_installed_packages(search_path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001 - the key of the cache
     return cast("EntryPoints", entry_points())
 
 
@@ -66,8 +66,8 @@ def _load_entry_point_object(entry_point: Any, group: str) -> Any:
     description = f"{entry_point.name} (metassay.{group}: {getattr(entry_point, 'value', '')})"
     package = getattr(entry_point, "module", "").partition(".")[0]
     try:
-        if package and not _belongs_to_metassay(package):
-            _remember_plugin_location(package, description)
+        if package and not _is_module_of_metassay_or_python(package):
+            _record_plugin_folder(package, description)
         return entry_point.load()
     except Exception as error:
         user_error = explain_error_in_user_code(error)
@@ -80,7 +80,7 @@ def _load_entry_point_object(entry_point: Any, group: str) -> Any:
         ) from error
 
 
-def _remember_plugin_location(package_name: str, plugin_description: str) -> None:
+def _record_plugin_folder(package_name: str, plugin_description: str) -> None:
     """Record the folder of a plug-in, so that error messages can name the plug-in."""
     spec = importlib.util.find_spec(package_name)
     if spec is not None:
@@ -107,7 +107,7 @@ def load_object_from_python_file(file_and_object_name: str) -> Any:
         raise InputError("this is not a Python file.", location=InputLocation(file=path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    _user_files[str(spec.origin)] = _UserFile(path, _hash_text(file.read_bytes()))
+    _user_files[str(spec.origin)] = _UserFile(path, _hash_source_text(file.read_bytes()))
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -132,7 +132,7 @@ def explain_error_in_user_code(error: BaseException) -> InputError | None:
             return InputError(
                 description, location=InputLocation(file=_user_files[file].named_path, line=line)
             )
-        plugin = _find_plugin_of_file(file)
+        plugin = _describe_plugin_that_contains_file(file)
         if plugin is not None:
             return InputError(
                 description,
@@ -142,7 +142,7 @@ def explain_error_in_user_code(error: BaseException) -> InputError | None:
     return None
 
 
-def _find_plugin_of_file(file: str) -> str | None:
+def _describe_plugin_that_contains_file(file: str) -> str | None:
     """Return a description of the plug-in that a file belongs to; None if it belongs to none."""
     for location, plugin in _plugin_locations.items():
         if file == location or file.startswith(location.rstrip(os.sep) + os.sep):
@@ -183,10 +183,10 @@ def _hash_source_code(class_or_function: Any) -> str:
     content: list[bytes] = []
     is_user_code = False
     for part in definitions:
-        if not _belongs_to_metassay(getattr(part, "__module__", None) or ""):
+        if not _is_module_of_metassay_or_python(getattr(part, "__module__", None) or ""):
             is_user_code = True
             content += _hash_file_or_compiled_code(part)
-    return _hash_text(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
+    return _hash_source_text(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
 
 
 @functools.cache
@@ -196,11 +196,11 @@ def hash_metassay_code() -> str:
     digest = hashlib.blake2b(digest_size=16)
     files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     for file in sorted(files):
-        digest.update(f"{file.relative_to(root)}\0{_hash_text(file.read_bytes())}\0".encode())
+        digest.update(f"{file.relative_to(root)}\0{_hash_source_text(file.read_bytes())}\0".encode())
     return digest.hexdigest()
 
 
-def _belongs_to_metassay(module_name: str) -> bool:
+def _is_module_of_metassay_or_python(module_name: str) -> bool:
     """Return whether a module belongs to metassay or to Python itself."""
     package = module_name.partition(".")[0]
     return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
@@ -214,7 +214,7 @@ def _hash_file_or_compiled_code(class_or_function: Any) -> list[bytes]:
     if file in _user_files:
         return [_user_files[file].content_hash.encode()]
     if file is not None:
-        return [_hash_text(Path(file).read_bytes()).encode()]
+        return [_hash_source_text(Path(file).read_bytes()).encode()]
     members = vars(class_or_function).values() if isinstance(class_or_function, type) else [class_or_function]
     content: list[bytes] = []
     for member in members:
@@ -246,5 +246,5 @@ def _list_instructions_and_constants(compiled_code: CodeType) -> list[bytes]:
     return content
 
 
-def _hash_text(source_code: bytes) -> str:
+def _hash_source_text(source_code: bytes) -> str:
     return hashlib.blake2b(source_code, digest_size=8).hexdigest()

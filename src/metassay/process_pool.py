@@ -75,7 +75,7 @@ class _ParallelMap(Generic[Batch, Result]):
 
     def __iter__(self) -> Iterator[Result]:
         number = 0
-        while self._compute_or_wait_for_result(number):
+        while self._compute_or_await_batch_result(number):
             yield self._results.pop(number)
             number += 1
 
@@ -88,31 +88,31 @@ class _ParallelMap(Generic[Batch, Result]):
         """Start the worker processes. If that fails, everything is computed in this process."""
         with suppress(OSError, RuntimeError):
             self._executor = get_reusable_executor(
-                self._processes, timeout=IDLE_SECONDS, initializer=_ignore_interrupts
+                self._processes, timeout=IDLE_SECONDS, initializer=_ignore_keyboard_interrupts
             )
             self._is_ready = self._executor.submit(_import_module, self._function.__module__)
 
-    def _compute_or_wait_for_result(self, batch_number: int) -> bool:
+    def _compute_or_await_batch_result(self, batch_number: int) -> bool:
         """Make sure that the result of a batch is there, by computing it or waiting for it. False if there is
         no such batch.
         """
         while batch_number not in self._results:
-            self._submit_batches()
-            self._collect_finished_batches()
+            self._submit_batches_to_workers()
+            self._collect_worker_results()
             if batch_number in self._results:
                 break
             is_lost = batch_number in self._submitted and batch_number not in self._futures.values()
             is_late = len(self._results) > _MAXIMUM_AHEAD * self._processes
             if is_lost or is_late:
                 self._compute_batch_in_this_process(batch_number, self._submitted[batch_number])
-            elif not self._compute_next_batch_in_this_process() and not self._wait_for_result():
+            elif not self._compute_next_batch_in_this_process() and not self._wait_for_worker_result():
                 if batch_number not in self._submitted:
                     return False
                 self._compute_batch_in_this_process(batch_number, self._submitted[batch_number])
         self._submitted.pop(batch_number, None)
         return True
 
-    def _submit_batches(self) -> None:
+    def _submit_batches_to_workers(self) -> None:
         """Submit batches to the worker processes, once these have started."""
         if self._executor is None or self._is_ready is None or not self._is_ready.done():
             return
@@ -129,7 +129,7 @@ class _ParallelMap(Generic[Batch, Result]):
             return
         self._executor = None  # no further process can be had, or all have died
 
-    def _collect_finished_batches(self) -> None:
+    def _collect_worker_results(self) -> None:
         for future in [future for future in self._futures if future.done()]:
             number = self._futures.pop(future)
             if future.exception() is None:
@@ -149,7 +149,7 @@ class _ParallelMap(Generic[Batch, Result]):
         self._results[batch_number] = self._function(batch)
         self._longest_seconds = max(self._longest_seconds, time.perf_counter() - started)
 
-    def _wait_for_result(self) -> bool:
+    def _wait_for_worker_result(self) -> bool:
         """Wait until a worker process has a result, at most twice as long as this process takes for a batch.
         False if none has.
         """
@@ -159,7 +159,7 @@ class _ParallelMap(Generic[Batch, Result]):
         return bool(finished)
 
 
-def _ignore_interrupts() -> None:
+def _ignore_keyboard_interrupts() -> None:
     """Ignore Ctrl-C in a worker process; the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

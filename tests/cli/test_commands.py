@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from metassay.cli import run_command_line as run
-from metassay.cli.application import build_application
+from metassay.cli.application import build_command_line
 from metassay.data import memory
 from metassay.errors import UnknownName
 from metassay.sample import get_bundled_sample_path
@@ -329,7 +329,7 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for command in build_application().commands:
+    for command in build_command_line().commands:
         assert f"\n  {command} " in done.stdout
 
 
@@ -471,7 +471,7 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
     }
     takers = {
         name
-        for name, one in build_application().commands.items()
+        for name, one in build_command_line().commands.items()
         if any(own.name == "out" for own in one.params)
     }
     for name in sorted(takers - {"demo", "report"}):  # which have their own tests

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from metassay.cli import run_command_line as run
-from metassay.cli.application import COMMAND_GROUPS, HELP_ALL, build_application
+from metassay.cli.application import COMMAND_GROUPS, HELP_ALL, build_command_line
 
-COMMANDS = build_application().commands
+COMMANDS = build_command_line().commands
 
 
 def print_help(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

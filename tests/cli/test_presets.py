@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from metassay.cli import run_command_line as run
-from metassay.cli.application import HELP_ALL, build_application
+from metassay.cli.application import HELP_ALL, build_command_line
 from metassay.cli.presets import PRESETS
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.registry import parse_perturbations
 from metassay.tasks import find_task
 
-COMMANDS = build_application().commands
+COMMANDS = build_command_line().commands
 ALL_PRESETS = [(command, preset) for command, presets in PRESETS.items() for preset in presets]
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from metassay.cli import progress
 from metassay.cli import run_command_line as run
-from metassay.cli.application import COMMAND_GROUPS, build_application
-from metassay.cli.printing import format_cell, print_lines_tables_and_notes, print_table
+from metassay.cli.application import COMMAND_GROUPS, build_command_line
+from metassay.cli.printing import format_table_cell, print_lines_tables_and_notes, print_table
 from metassay.sample import get_bundled_sample_path
 from metassay.workflows.terminal_blocks import Details, Line, Table
 
@@ -164,7 +164,7 @@ def test_what_matters_least_goes_first_and_is_named(capfd, monkeypatch) -> None:
 
 
 def test_every_command_has_its_group_and_an_example_that_parses(capfd) -> None:
-    commands = build_application().commands
+    commands = build_command_line().commands
     assert sorted(name for names in COMMAND_GROUPS.values() for name in names) == sorted(commands)
     for name, command in commands.items():
         example = command.example
@@ -248,4 +248,4 @@ def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
     [(0.5, 3, "0.500"), (0.00012, 3, "0.00012"), (0.00012, 2, "0.00"), (0.0, 3, "0.000"), (None, 3, "–")],
 )
 def test_small_numbers_keep_their_digits_if_a_column_has_three(value, digits, text) -> None:
-    assert format_cell(value, digits) == text
+    assert format_table_cell(value, digits) == text

@@ -34,7 +34,7 @@ def asker(url, tmp_path, **settings) -> Asker:
 def test_equal_questions_are_asked_once_and_answers_come_back_in_order(server, tmp_path):
     running = server(lambda h, body: h.reply(answer(body["messages"][0]["content"])))
     asked = [request(number % 5) for number in range(40)]
-    answers = asker(running.url, tmp_path).ask_all([*asked, None])
+    answers = asker(running.url, tmp_path).get_answers_in_parallel([*asked, None])
     assert [found.text for found in answers[:-1]] == [each.prompt for each in asked]
     assert answers[-1] is None
     assert len(running.asked) == 5
@@ -53,9 +53,11 @@ def test_several_are_under_way_at_a_time_and_no_more_than_allowed(server, tmp_pa
         handler.reply(answer("x"))
 
     made = asker(server(behave).url, tmp_path, concurrency=3)
-    others = threading.Thread(target=made.ask_all, args=([request(i) for i in range(12, 24)],))
+    others = threading.Thread(
+        target=made.get_answers_in_parallel, args=([request(i) for i in range(12, 24)],)
+    )
     others.start()
-    made.ask_all([request(i) for i in range(12)])
+    made.get_answers_in_parallel([request(i) for i in range(12)])
     others.join()
     assert 2 <= most[0] <= 3
     assert (made.prompt_tokens, made.completion_tokens) == (240, 96)
@@ -70,14 +72,14 @@ def test_a_rerun_asks_only_for_what_is_missing(server, tmp_path):
 
     running = server(behave)
     first = asker(running.url, tmp_path)
-    answers = first.ask_all([request(i) for i in range(20)])
+    answers = first.get_answers_in_parallel([request(i) for i in range(20)])
     assert [i for i, found in enumerate(answers) if found is None] == [3]
-    assert "1 of 20 requests" in first.describe_failures()
+    assert "1 of 20 requests" in first.describe_failed_requests()
     broken.clear()
     before = len(running.asked)
     second = asker(running.url, tmp_path)
-    assert None not in second.ask_all([request(i) for i in range(20)])
-    assert second.describe_failures() is None
+    assert None not in second.get_answers_in_parallel([request(i) for i in range(20)])
+    assert second.describe_failed_requests() is None
     assert [body["messages"][0]["content"] for body, _ in running.asked[before:]] == ["question 3"]
 
 
@@ -87,7 +89,7 @@ def test_too_many_failures_are_an_error_that_keeps_the_answers(server, tmp_path)
         lambda h, body: h.reply(answer("x")) if body["messages"][0]["content"] in good else h.reply(b"", 500)
     )
     with pytest.raises(LlmFailure, match="27 of 30 requests") as caught:
-        asker(running.url, tmp_path, concurrency=1).ask_all([request(i) for i in range(30)])
+        asker(running.url, tmp_path, concurrency=1).get_answers_in_parallel([request(i) for i in range(30)])
     assert caught.value.exit_code == 2
     assert (tmp_path / "answers.jsonl").read_text().count("\n") == 3
 
@@ -95,7 +97,7 @@ def test_too_many_failures_are_an_error_that_keeps_the_answers(server, tmp_path)
 def test_a_dead_server_stops_the_run_early(server, tmp_path):
     running = server(lambda h, _: h.reply(b"", 503))
     with pytest.raises(LlmFailure, match="does not answer"):
-        asker(running.url, tmp_path, concurrency=1).ask_all([request(i) for i in range(50)])
+        asker(running.url, tmp_path, concurrency=1).get_answers_in_parallel([request(i) for i in range(50)])
     assert len(running.asked) < 20
 
 
@@ -104,15 +106,15 @@ def test_the_budget_is_never_exceeded_and_the_next_run_goes_on(server, tmp_path)
     running = server(lambda h, _: h.reply(answer("x")))
     poor = asker(running.url, tmp_path, price=PRICE, budget=100e-6)
     with pytest.raises(LlmFailure, match=r"budget of 0\.0001 is spent"):
-        poor.ask_all([request(i) for i in range(20)])
-    spent = poor.summarize_usage()["cost"]
+        poor.get_answers_in_parallel([request(i) for i in range(20)])
+    spent = poor.summarize_requests_and_tokens()["cost"]
     assert spent == pytest.approx(18e-6 * len(running.asked))
     assert 0 < spent <= 100e-6
     kept = len(running.asked)
     rich = asker(running.url, tmp_path, price=PRICE, budget=1.0)
-    rich.ask_all([request(i) for i in range(20)])
+    rich.get_answers_in_parallel([request(i) for i in range(20)])
     assert len(running.asked) == 20
-    assert rich.summarize_usage()["cached"] == kept
+    assert rich.summarize_requests_and_tokens()["cached"] == kept
 
 
 def test_a_budget_without_a_price_is_refused(tmp_path):
@@ -131,23 +133,25 @@ def test_a_budget_without_a_price_is_refused(tmp_path):
 
 def test_a_cache_that_someone_edited_gives_what_can_be_read_of_it(tmp_path):
     file = tmp_path / "answers.jsonl"
-    AnswerCache(file).put("good", Answer("x", complete=True))
+    AnswerCache(file).store_answer("good", Answer("x", complete=True))
     broken = ["[1]", '"x"', "{}", '{"key":"a","text":1,"complete":true}', '{"key":"b","text":"\\ud800","complete":true}',
               '{"key":"c","text":"x","complete":true,"prompt_tokens":"many"}', "[" * 100_000]  # fmt: skip
     file.write_bytes("\n".join([*broken, file.read_text()]).encode() + b"\xff\xfe\n")
     cache = AnswerCache(file)
-    assert cache.get("good") == Answer("x", complete=True)
-    assert not any(cache.get(key) for key in "abc")
+    assert cache.get_stored_answer("good") == Answer("x", complete=True)
+    assert not any(cache.get_stored_answer(key) for key in "abc")
 
 
 def test_the_backend_may_be_anything_that_answers():
     class Echo:
         usage = Usage()
 
-        def ask(self, asked):
-            self.usage.add_counts(asked=1)
+        def get_answer(self, asked):
+            self.usage.add_request_and_token_counts(asked=1)
             return Answer(asked.prompt, complete=True)
 
     made = Asker(LlmSettings(), Echo(), AnswerCache(None))
-    assert [found.text for found in made.ask_all([request(1), request(1)])] == ["question 1"] * 2
+    assert [found.text for found in made.get_answers_in_parallel([request(1), request(1)])] == [
+        "question 1"
+    ] * 2
     assert made.backend.usage.asked == 1

@@ -12,7 +12,7 @@ import pytest
 
 from fake_llm_server import Handler, Reply, answer
 from metassay.errors import InputError
-from metassay.llm.client import MAX_BODY_BYTES, Endpoint, choose_api_key, parse_reply
+from metassay.llm.client import MAX_BODY_BYTES, Endpoint, choose_api_key, parse_server_reply
 from metassay.llm.requests import Answer, Request
 
 REQUEST = Request("m", "prompt", 0.3, 200, 1.0, 7)
@@ -63,7 +63,7 @@ def test_a_fault_is_tried_again(server: Callable[[Reply], Any], fault: str) -> N
     running = server(faulty(FAULTS[fault], FAULTS[fault]))
     waits: list[float] = []
     client = endpoint(running.url, sleep=waits.append, timeout=1.0)
-    assert client.ask(REQUEST) == FINE
+    assert client.get_answer(REQUEST) == FINE
     assert (client.usage.asked, client.usage.retries, client.usage.failed) == (1, 2, 0)
     assert waits == ([2.0, 2.0] if fault == "429" else [1.0, 2.0])
 
@@ -73,7 +73,7 @@ def test_a_fault_that_lasts_is_a_missing_answer_and_no_exception(
     server: Callable[[Reply], Any], fault: str
 ) -> None:
     client = endpoint(server(lambda handler, _: FAULTS[fault](handler)).url, attempts=2, timeout=1.0)
-    assert client.ask(REQUEST) is None
+    assert client.get_answer(REQUEST) is None
     assert (client.usage.asked, client.usage.failed) == (0, 1)
 
 
@@ -88,7 +88,7 @@ def test_whatever_a_server_says_of_tokens_the_answer_stands(
     reply = {"choices": [{"message": {"content": "yes"}}], "usage": usage}
     text = json.dumps(reply).replace("Infinity", "1e999").encode()
     client = endpoint(server(lambda handler, _: handler.reply(text)).url)
-    assert client.ask(REQUEST) == Answer("yes", complete=True)
+    assert client.get_answer(REQUEST) == Answer("yes", complete=True)
 
 
 def hang(_: Handler) -> None:
@@ -115,7 +115,7 @@ def test_a_slow_server_is_given_up_at_the_deadline(
     """One byte every tenth of a second keeps every single read in time: the deadline is for all of them."""
     client = endpoint(server(faulty(slow)).url, timeout=0.5)
     start = time.monotonic()
-    assert client.ask(REQUEST) == FINE
+    assert client.get_answer(REQUEST) == FINE
     assert client.usage.retries == 1
     assert time.monotonic() - start < 2.5
 
@@ -132,7 +132,7 @@ def test_a_flood_is_not_read_to_its_end(server: Callable[[Reply], Any]) -> None:
 
     running = server(flood)
     client = endpoint(running.url)
-    assert client.ask(REQUEST) is None
+    assert client.get_answer(REQUEST) is None
     assert client.usage.failed == 1
     assert len(running.asked) == 1
     assert sum(sent) < 10 * MAX_BODY_BYTES
@@ -152,7 +152,7 @@ def test_a_redirect_is_never_followed(
     }
     honest = server(lambda h, _: h.reply(b"", status, {"Location": f"{targets[where]}/chat/completions"}))
     with pytest.raises(InputError, match=f"answered {status}") as caught:
-        endpoint(honest.url).ask(REQUEST)
+        endpoint(honest.url).get_answer(REQUEST)
     assert len(honest.asked) == 1
     assert thief.asked == []
     assert "very-secret" not in str(caught.value)
@@ -165,7 +165,7 @@ def test_what_patience_cannot_mend_is_an_error_at_once(
     monkeypatch.setenv("OPENAI_API_KEY", "very-secret")
     running = server(lambda handler, _: handler.reply(b"very-secret", status))
     with pytest.raises(InputError, match=f"answered {status}") as caught:
-        endpoint(running.url).ask(REQUEST)
+        endpoint(running.url).get_answer(REQUEST)
     assert len(running.asked) == 1
     assert "very-secret" not in str(caught.value)
     assert "OPENAI_API_KEY only to OpenAI" in str(caught.value)
@@ -177,8 +177,8 @@ def test_a_request_that_is_refused_alone_is_missing_alone(
 ) -> None:
     running = server(faulty(lambda h: h.reply(b"too long", status)))
     client = endpoint(running.url)
-    assert client.ask(REQUEST) is None
-    assert client.ask(REQUEST) == FINE
+    assert client.get_answer(REQUEST) is None
+    assert client.get_answer(REQUEST) == FINE
     assert (client.usage.failed, client.usage.retries, len(running.asked)) == (1, 0, 2)
 
 
@@ -189,7 +189,7 @@ def test_no_server_makes_us_wait_for_ever(server: Callable[[Reply], Any], retry_
     fault = FAULTS["429"]
     waits: list[float] = []
     running = server(faulty(lambda h: h.reply(b"", 429, {"Retry-After": retry_after}), fault))
-    assert endpoint(running.url, sleep=waits.append).ask(REQUEST) == FINE
+    assert endpoint(running.url, sleep=waits.append).get_answer(REQUEST) == FINE
     assert all(0 < wait <= 60 for wait in waits)
 
 
@@ -231,10 +231,10 @@ def test_openais_key_is_not_sent_to_another_server_and_ours_is_sent_to_this_mach
     running = server(lambda handler, _: handler.reply(answer("fine")))
     monkeypatch.setenv("OPENAI_API_KEY", "theirs")
     monkeypatch.delenv("METASSAY_LLM_KEY", raising=False)
-    endpoint(running.url).ask(REQUEST)
+    endpoint(running.url).get_answer(REQUEST)
     assert "Authorization" not in running.asked[0][1]
     monkeypatch.setenv("METASSAY_LLM_KEY", " ours\n")
-    endpoint(running.url).ask(REQUEST)
+    endpoint(running.url).get_answer(REQUEST)
     assert running.asked[1][1]["Authorization"] == "Bearer ours"
 
 
@@ -245,7 +245,7 @@ def test_plain_http_does_not_leave_by_a_proxy(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, proxy.url)
     monkeypatch.setenv("METASSAY_LLM_KEY", "ours")
-    assert endpoint(running.url).ask(REQUEST) == FINE
+    assert endpoint(running.url).get_answer(REQUEST) == FINE
     assert proxy.asked == []
 
 
@@ -278,12 +278,12 @@ def test_an_address_with_a_secret_in_it_is_refused_and_not_shown(url: str) -> No
 
 def test_nobody_there_is_a_missing_answer() -> None:
     client = endpoint("http://127.0.0.1:9/v1", attempts=2)
-    assert client.ask(REQUEST) is None
+    assert client.get_answer(REQUEST) is None
     assert (client.usage.retries, client.usage.failed) == (1, 1)
 
 
 def test_a_reply_is_read_as_the_interface_has_it() -> None:
-    assert parse_reply(json.dumps(answer("a", "length")).encode()) == Answer("a", complete=False, prompt_tokens=10, completion_tokens=4)  # fmt: skip
+    assert parse_server_reply(json.dumps(answer("a", "length")).encode()) == Answer("a", complete=False, prompt_tokens=10, completion_tokens=4)  # fmt: skip
 
 
 def test_no_log_holds_the_key_however_talkative(
@@ -292,6 +292,6 @@ def test_no_log_holds_the_key_however_talkative(
     monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
     caplog.set_level("DEBUG")
     client = endpoint(server(faulty(FAULTS["500"])).url)
-    assert client.ask(REQUEST) == FINE
+    assert client.get_answer(REQUEST) == FINE
     assert caplog.records
     assert "very-secret" not in caplog.text + repr(client)

@@ -16,7 +16,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.answer_cache import AnswerCache
 from metassay.llm.asker import MAX_FAILURES_WITHOUT_ANSWER
-from metassay.llm.prompts import fill_prompt, read_user_prompt
+from metassay.llm.prompts import fill_prompt_fields, read_user_prompt
 from metassay.llm.requests import LlmFailure
 from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import View
@@ -90,7 +90,7 @@ def test_a_run_that_was_stopped_asks_only_for_the_rest(
     make_perturbed_output_pairs(dataset(12), perturbations=["llm"], llm=LlmSettings(running.url, cache=cache))
     asked = Counter(body["messages"][0]["content"] for body, _ in running.asked)
     assert sorted(asked.values()) == [1] * 11 + [2]
-    assert all(AnswerCache(cache).get(json.loads(line)["key"]) for line in whole.decode().splitlines())
+    assert all(AnswerCache(cache).get_stored_answer(json.loads(line)["key"]) for line in whole.decode().splitlines())
 
 
 def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +137,14 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
 
 def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> None:
     view = View("out {source} {0}", language="de", source="src", references=("ref",))
-    filled = fill_prompt(mt.PERTURBATION_PROMPT, list_prompt_fields(view))
+    filled = fill_prompt_fields(mt.PERTURBATION_PROMPT, list_prompt_fields(view))
     assert all(text in filled for text in ("src", "ref", "out {source} {0}", "German"))
     assert (
         "for example" not in "".join(task.perturbation_prompt or "" for task in load_tasks().values()).lower()
     )
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
     assert (
-        fill_prompt(read_user_prompt(tmp_path / "own.txt"), list_prompt_fields(view))
+        fill_prompt_fields(read_user_prompt(tmp_path / "own.txt"), list_prompt_fields(view))
         == "Make this worse: out {source} {0}"
     )
     (tmp_path / "bad.txt").write_text("Make this worse.")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay_builders import make_content, make_perturbation
-from metassay.cli.printing import format_cell, print_lines_tables_and_notes
+from metassay.cli.printing import format_table_cell, print_lines_tables_and_notes
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.human_pairs import HumanPairs
@@ -181,7 +181,7 @@ def check_tests(view: AssayReport, output: str) -> None:
         for row, test in zip(rows, shown, strict=True):
             p = view.find_p_value_of_difference_between_contexts(column.name, test)
             assert row["p_deciding"] == p
-            assert format_cell(p) in output
+            assert format_table_cell(p) in output
             assert row["differs"] == (None if p is None else "yes" if p <= 0.05 else "not shown")
 
 

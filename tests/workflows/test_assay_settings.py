@@ -15,7 +15,7 @@ from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.sample import get_bundled_sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.assay_outcome import _find_who_made_pairs
+from metassay.workflows.assay_outcome import _describe_origin_of_pairs
 from metassay.workflows.recommend import recommend
 
 FAST = {"resamples": 37, "permutations": 30, "minimum_items": 1}
@@ -229,8 +229,8 @@ def test_pairs_of_a_language_model_are_not_called_rules() -> None:
     frame = frame.with_columns(pl.Series("perturbation", ["removal", "llm"]))
     counts = {name: PerturbationCount(applied=1, pairs=1) for name in ("removal", "llm")}
     pairs = Pairs(frame, counts, (), {}, np.zeros(2, np.uint64))
-    assert _find_who_made_pairs(PERTURBED_PAIRS, pairs) == "model"
-    assert _find_who_made_pairs(PERTURBED_PAIRS, pairs.filter_pairs(np.array([True, False]))) == "rule"
+    assert _describe_origin_of_pairs(PERTURBED_PAIRS, pairs) == "model"
+    assert _describe_origin_of_pairs(PERTURBED_PAIRS, pairs.filter_pairs(np.array([True, False]))) == "rule"
 
 
 def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:

@@ -18,13 +18,13 @@ import json, os, random, shutil, signal, sys, time
 from pathlib import Path
 import numpy, numba, polars, scipy.stats, pyarrow.parquet
 from metassay.cli import run_command_line as run
-from metassay.cli.application import build_application
+from metassay.cli.application import build_command_line
 from metassay.engine import batches
 from metassay.perturbations import collection, runner
 from metassay.reporting import assay_page
 from metassay.workflows import assay
 
-build_application()
+build_command_line()
 batches.BATCH_ROWS = 40
 collection.BATCH_SIZE = runner.BATCH_SIZE = 25
 data, own, kills, by_event = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "events"

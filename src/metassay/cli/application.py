@@ -61,11 +61,11 @@ class _Command(typer.core.TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options of a command to its help page: only the common ones, or all of them in groups."""
         if self.common_options and not ctx.meta.get(HELP_ALL):
-            self._format_common_options(ctx, formatter)
+            self._write_common_options_to_help_page(ctx, formatter)
         else:
-            self._format_all_options(ctx, formatter)
+            self._write_all_options_to_help_page(ctx, formatter)
 
-    def _format_common_options(self, ctx: Any, formatter: Any) -> None:
+    def _write_common_options_to_help_page(self, ctx: Any, formatter: Any) -> None:
         parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
         options = []
         for name in self.common_options:
@@ -79,7 +79,7 @@ class _Command(typer.core.TyperCommand):
         with formatter.section("Options"):
             formatter.write_dl(options)
 
-    def _format_all_options(self, ctx: Any, formatter: Any) -> None:
+    def _write_all_options_to_help_page(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             help_record = parameter.get_help_record(ctx)
@@ -125,8 +125,8 @@ class _Application(typer.core.TyperGroup):
                 formatter.write_dl(records)
 
 
-def _print_version(requested: bool) -> None:
-    if requested:
+def _print_version(is_version_requested: bool) -> None:
+    if is_version_requested:
         from metassay import __version__
 
         print(f"metassay {__version__}")
@@ -142,12 +142,12 @@ def _accept_version_option(
     """Accept the option `--version` in front of a command."""
 
 
-def _take_no_options() -> None:
+def _do_nothing() -> None:
     """Do nothing, in place of a command of which only name and help text are needed."""
 
 
 @functools.cache
-def build_application(command_name: str | None = None, *, with_options: bool = True) -> Any:
+def build_command_line(command_name: str | None = None, *, with_options: bool = True) -> Any:
     """Build the command line with all its commands. If `command` is given, only that one is built, to save
     time.
 
@@ -170,7 +170,7 @@ def build_application(command_name: str | None = None, *, with_options: bool = T
                 continue
             module = importlib.import_module(f"metassay.cli.commands.{name}")
             function = getattr(module, f"run_{name}_command")
-            functions[name] = flatten_option_groups(function) if with_options else _take_no_options
+            functions[name] = flatten_option_groups(function) if with_options else _do_nothing
             app.command(name, cls=_Command, help=function.__doc__)(functions[name])
             modules[name] = module
     application: Any = typer.main.get_command(app)

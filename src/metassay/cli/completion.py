@@ -9,7 +9,7 @@ from pathlib import Path
 COMPLETED_OPTIONS = ("metrics", "meta", "perturbations", "contexts", "context", "task", "human", "systems")
 
 
-def build_completer(option_name: str) -> Callable[[str], list[str]] | None:
+def build_shell_completer(option_name: str) -> Callable[[str], list[str]] | None:
     """Return a function that completes the values of an option in the shell; None if its values cannot be
     completed.
     """
@@ -17,17 +17,17 @@ def build_completer(option_name: str) -> Callable[[str], list[str]] | None:
         return None
 
     def complete_value(incomplete: str) -> list[str]:
-        return list_completions(option_name, incomplete)
+        return list_shell_completions(option_name, incomplete)
 
     return complete_value
 
 
-def list_completions(option_name: str, typed_text: str) -> list[str]:
+def list_shell_completions(option_name: str, typed_text: str) -> list[str]:
     """Return the possible values of an option that begin with the typed text."""
     # The shell replaces the whole word, so that names before the comma are repeated.
     earlier_names, comma, last_name = typed_text.rpartition(",")
     try:
-        values = _list_option_values(option_name)
+        values = _list_possible_values_of_option(option_name)
     except Exception:  # noqa: BLE001 - a message would end up in the middle of the line being typed
         return []
     return [
@@ -35,7 +35,7 @@ def list_completions(option_name: str, typed_text: str) -> list[str]:
     ]
 
 
-def _list_option_values(option_name: str) -> list[str]:
+def _list_possible_values_of_option(option_name: str) -> list[str]:
     from metassay.workflows.list import list_metrics, list_perturbations, list_task_names
     from metassay.workflows.options import list_meta_metric_names
 
@@ -50,10 +50,10 @@ def _list_option_values(option_name: str) -> list[str]:
         # A cut-off must be a number to be a metric that can be computed: ndcg_10 instead of ndcg_k.
         complete_names = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
         return [*complete_names, "chrf++"]
-    return _list_names_in_typed_data_files(option_name)
+    return _list_names_in_data_files_typed_so_far(option_name)
 
 
-def _list_names_in_typed_data_files(option_name: str) -> list[str]:
+def _list_names_in_data_files_typed_so_far(option_name: str) -> list[str]:
     """Return the columns or systems of the data files that were typed before this option."""
     from metassay.workflows.read import read
 

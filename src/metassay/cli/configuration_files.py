@@ -53,12 +53,12 @@ _HARMLESS_VALUES = ("", "local")
 _START_AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
 
 
-def read_configuration(file: str) -> dict[str, Any]:
+def read_configuration_file(path: str) -> dict[str, Any]:
     """Read the options of a command from a TOML or JSON file."""
-    location = InputLocation(file=file)
-    file_format = "JSON" if file.endswith(".json") else "TOML"
+    location = InputLocation(file=path)
+    file_format = "JSON" if path.endswith(".json") else "TOML"
     try:
-        text = _find_local_file(file).read_text(encoding="utf-8")
+        text = _get_local_path_of_file(path).read_text(encoding="utf-8")
         options = json.loads(text) if file_format == "JSON" else tomllib.loads(text)
     except InputError:
         raise
@@ -79,15 +79,15 @@ def read_configuration(file: str) -> dict[str, Any]:
     return options
 
 
-def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
+def read_command_that_started_run(run_path: str, *, trust: bool) -> dict[str, Any]:
     """Return the command that started a run, with its options, as recorded in the run folder.
 
     A run folder may come from somebody else. Without `trust`, code that it names is not executed, and its
     language model or cluster is not used, unless the user agrees on the terminal.
     """
-    location = InputLocation(file=run)
+    location = InputLocation(file=run_path)
     try:
-        options = read_configuration(f"{run}/{CALL_FILE}")
+        options = read_configuration_file(f"{run_path}/{CALL_FILE}")
     except NoSuchFile:
         raise InputError(
             "the run folder does not record which command started it.", location=location, remedy=_START_AGAIN
@@ -96,21 +96,21 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
-        _ask_whether_to_trust_run_folder(options, run)
+        _ask_whether_to_trust_run_folder(options, run_path)
     # Absolute, because the command runs in the folder in which the run was started.
-    options["out"] = run if is_remote_path(run) else str(Path(run).absolute())
+    options["out"] = run_path if is_remote_path(run_path) else str(Path(run_path).absolute())
     return options
 
 
-def _ask_whether_to_trust_run_folder(options: Mapping[str, Any], run: str) -> None:
+def _ask_whether_to_trust_run_folder(options: Mapping[str, Any], run_path: str) -> None:
     """Ask if a run folder may execute code or send data elsewhere. Without a terminal, raise an error."""
     actions = []
     for name, action in _ACTIONS_THAT_NEED_TRUST.items():
-        values = _convert_value_to_argument_texts(options.get(name, []), name, run)
+        values = _convert_option_value_to_texts(options.get(name, []), name, run_path)
         actions += [f"{action} {value}" for value in values if value not in _HARMLESS_VALUES]
     if not actions:
         return
-    question = f"{run}: its {CALL_FILE} asks to {' and to '.join(actions)}."
+    question = f"{run_path}: its {CALL_FILE} asks to {' and to '.join(actions)}."
     if (
         sys.stdin is not None
         and sys.stdin.isatty()
@@ -120,61 +120,67 @@ def _ask_whether_to_trust_run_folder(options: Mapping[str, Any], run: str) -> No
     raise InputError(question, remedy="If you trust this run folder, add --trust.")
 
 
-def run_command_named_in_file(options: Mapping[str, Any], file: str) -> None:
+def run_command_named_in_file(command_and_options: Mapping[str, Any], file: str) -> None:
     """Run the command that a configuration file names, as if its options had been typed."""
-    from metassay.cli.application import build_application
+    from metassay.cli.application import build_command_line
 
-    command = options["command"]
-    folder = options.get(FOLDER_KEY)
-    command_options = {name: value for name, value in options.items() if name not in {"command", FOLDER_KEY}}
-    arguments = [command, *_convert_options_to_arguments(command, command_options, file)]
+    command = command_and_options["command"]
+    folder = command_and_options.get(FOLDER_KEY)
+    command_options = {
+        name: value for name, value in command_and_options.items() if name not in {"command", FOLDER_KEY}
+    }
+    arguments = [command, *_convert_options_to_command_line_arguments(command, command_options, file)]
     if folder is not None and not Path(str(folder)).is_dir():
         # A remote run may be continued on a machine that lacks the folder it was started in.
         if not is_remote_path(file):
             raise InputError(f"the folder {folder!r} no longer exists.", location=InputLocation(file=file))
         folder = None
     with chdir("." if folder is None else folder):
-        status = build_application().main(arguments, prog_name="metassay", standalone_mode=False)
+        status = build_command_line().main(arguments, prog_name="metassay", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
 
 
-def build_configuration_schema() -> dict[str, Any]:
+def build_json_schema_of_configuration_files() -> dict[str, Any]:
     """Return a JSON schema of configuration files, with which editors check and complete them."""
     return {
         "$schema": JSON_SCHEMA,
         "title": "Options of a metassay command",
-        "oneOf": [_build_command_schema(command) for command in COMMANDS],
+        "oneOf": [_build_json_schema_of_command(command) for command in COMMANDS],
     }
 
 
-def _find_local_file(file: str) -> Path:
+def _get_local_path_of_file(path_or_url: str) -> Path:
     """Return the local path of a file; a remote file is downloaded first."""
-    if not is_remote_path(file):
-        return Path(file)
+    if not is_remote_path(path_or_url):
+        return Path(path_or_url)
     from metassay.workflows.read import download_if_remote
 
-    return Path(download_if_remote(file))
+    return Path(download_if_remote(path_or_url))
 
 
-def _get_parameters(command: str) -> dict[str, Any]:
+def _get_parameters_of_command(command_name: str) -> dict[str, Any]:
     """Return the parameters of a command by name, as the parser defines them."""
-    from metassay.cli.application import build_application
+    from metassay.cli.application import build_command_line
 
-    parameters = build_application().commands[command].params
+    parameters = build_command_line().commands[command_name].params
     return {parameter.name: parameter for parameter in parameters if parameter.name != "help"}
 
 
-def _convert_options_to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[str]:
+def _convert_options_to_command_line_arguments(
+    command_name: str, options: Mapping[str, Any], file: str
+) -> list[str]:
     """Convert options to command-line arguments: flags first, then files."""
-    parameters = _get_parameters(command)
+    parameters = _get_parameters_of_command(command_name)
     flags: list[str] = []
     positional: list[str] = []
     for name, value in options.items():
         if name not in parameters:
-            raise UnknownName(f"option of {command}", name, parameters, location=InputLocation(file=file))
+            raise UnknownName(
+                f"option of {command_name}", name, parameters, location=InputLocation(file=file)
+            )
         parameter = parameters[name]
-        texts = _convert_value_to_argument_texts(value, name, file)
+        texts = _convert_option_value_to_texts(value, name, file)
         longest_flag = max(parameter.opts, key=len)
         if not longest_flag.startswith("-"):
             positional += texts
@@ -193,33 +199,39 @@ def _convert_options_to_arguments(command: str, options: Mapping[str, Any], file
     return [*flags, "--", *positional]
 
 
-def _convert_value_to_argument_texts(value: Any, name: str, file: str) -> list[str]:
+def _convert_option_value_to_texts(value: Any, option_name: str, file: str) -> list[str]:
     """Convert a value to texts as a user would type them: a list to several, a table to `KEY=VALUE`."""
     if isinstance(value, dict):
         texts: list[str] = []
         for key, inner_value in value.items():
-            texts += [f"{key}={text}" for text in _convert_value_to_argument_texts(inner_value, name, file)]
+            texts += [
+                f"{key}={text}" for text in _convert_option_value_to_texts(inner_value, option_name, file)
+            ]
         return texts
     if isinstance(value, list):
-        return [text for element in value for text in _convert_value_to_argument_texts(element, name, file)]
+        return [
+            text for element in value for text in _convert_option_value_to_texts(element, option_name, file)
+        ]
     if isinstance(value, str | int | float):
         return [str(value)]
-    raise InputError(f"{name} is {value!r}, neither text nor number.", location=InputLocation(file=file))
+    raise InputError(
+        f"{option_name} is {value!r}, neither text nor number.", location=InputLocation(file=file)
+    )
 
 
-def _build_command_schema(command: str) -> dict[str, Any]:
-    from metassay.cli.application import build_application
+def _build_json_schema_of_command(command_name: str) -> dict[str, Any]:
+    from metassay.cli.application import build_command_line
 
     folder_help = "Paths are relative to this folder; default the current one."
     properties: dict[str, Any] = {
-        "command": {"const": command},
+        "command": {"const": command_name},
         FOLDER_KEY: {"type": "string", "description": folder_help},
     }
-    option_types = build_application().commands[command].option_types
-    for name, parameter in _get_parameters(command).items():
-        properties[name] = _build_option_schema(parameter, option_types[name])
+    option_types = build_command_line().commands[command_name].option_types
+    for name, parameter in _get_parameters_of_command(command_name).items():
+        properties[name] = _build_json_schema_of_option(parameter, option_types[name])
     return {
-        "title": command,
+        "title": command_name,
         "type": "object",
         "required": ["command"],
         "properties": properties,
@@ -227,9 +239,9 @@ def _build_command_schema(command: str) -> dict[str, Any]:
     }
 
 
-def _build_option_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
+def _build_json_schema_of_option(parameter: Any, python_type: Any) -> dict[str, Any]:
     """Build the schema of one option: its type, help text and default."""
-    schema = _build_type_schema(parameter, python_type)
+    schema = _build_json_schema_of_type(parameter, python_type)
     help_text = getattr(parameter, "help", None)
     if help_text:
         schema["description"] = help_text
@@ -238,7 +250,7 @@ def _build_option_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
     return schema
 
 
-def _build_type_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
+def _build_json_schema_of_type(parameter: Any, python_type: Any) -> dict[str, Any]:
     """Build the schema of the values that an option accepts."""
     for single_type, json_type in ((bool, "boolean"), (int, "integer"), (float, "number")):
         if python_type in (single_type, single_type | None):

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. The status is 0 for success, 1 for a defect of metassay, 2 for bad input
     or usage, and 130 after an interruption.
     """
-    _open_closed_streams()
+    _open_closed_standard_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end jobs with SIGTERM
     gc.set_threshold(*GC_THRESHOLDS)
     status = run_command_line(sys.argv[1:] if arguments is None else list(arguments))
@@ -49,7 +49,7 @@ def run_command_line(arguments: list[str]) -> int:
     """Run one command, and return its exit status."""
     import typer
 
-    from metassay.cli.application import COMMAND_NAMES, build_application
+    from metassay.cli.application import COMMAND_NAMES, build_command_line
     from metassay.errors import MetassayError
     from metassay.options import RESUMABLE_RUN
 
@@ -60,7 +60,7 @@ def run_command_line(arguments: list[str]) -> int:
         # The shell asks for completions without arguments, and needs the options of all commands.
         is_completion = COMPLETION_VARIABLE in os.environ
         is_list_of_commands = not is_completion and arguments in ([], ["--help"])
-        application = build_application(command, with_options=not is_list_of_commands)
+        application = build_command_line(command, with_options=not is_list_of_commands)
         status = application.main(arguments, prog_name="metassay", standalone_mode=False)
         sys.stdout.flush()  # a full device is noticed here, not after the last line of this program
     except typer.TyperException as error:
@@ -88,7 +88,7 @@ def run_command_line(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _open_closed_streams() -> None:
+def _open_closed_standard_streams() -> None:
     """Connect standard input, output and error to the null device where they are closed.
 
     Otherwise the first file that we open would get the number of, say, standard error, and messages would be
@@ -121,11 +121,11 @@ def _print_usage_error(error: Exception) -> int:
 
 def _ignore_broken_pipe() -> int:
     """Return the exit status for the case that the program which reads our output has ended."""
-    _discard_output()
+    _redirect_output_to_null_device()
     return EXIT_BROKEN_PIPE
 
 
-def _discard_output() -> None:
+def _redirect_output_to_null_device() -> None:
     """Redirect standard output to the null device, so that flushing at exit does not fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -144,7 +144,7 @@ def _print_unexpected_error(error: BaseException) -> int:
         return EXIT_BAD_INPUT
     if isinstance(error, OSError) and error.errno in FULL_DEVICE:
         print(f"The output cannot be written ({error.strerror}). Free some disk space.", file=sys.stderr)
-        _discard_output()
+        _redirect_output_to_null_device()
         return EXIT_BAD_INPUT
     plugin_error = explain_error_in_user_code(error)
     if plugin_error is not None:

@@ -94,13 +94,13 @@ class DataOptions(OutputReadOptions):
             return self.data, options
         return self.read_dataset(), options | {"reference": (), "join": None}
 
-    def read_output_pairs(self, file: str) -> Dataset:
+    def read_output_pairs(self, table_file: str) -> Dataset:
         """Read pairs of outputs from a table."""
         from metassay.workflows.read import read
 
         if self.data or self.has_plain_text_files:
             raise InputError("--pairs FILE and DATA exclude each other.", remedy="Leave DATA out.")
-        dataset = read(file, **self.to_dict(OutputReadOptions), pairs=True)
+        dataset = read(table_file, **self.to_dict(OutputReadOptions), pairs=True)
         return _print_guessed_task(dataset)
 
     def _find_plain_text_files(self) -> tuple[list[str], list[str]]:

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.completion import build_completer
+from metassay.cli.completion import build_shell_completer
 from metassay.errors import InputError
 from metassay.options import CURRENT_COMMAND, Option, get_cli_options
 
@@ -94,42 +94,46 @@ METAVARS = {
 NOT_RECORDED = ("out", "parts")
 
 
-def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+def flatten_option_groups(command_function: Callable[..., None]) -> Callable[..., None]:
     """Replace each parameter of a command that is a dataclass of options by one parameter per field, which
     Typer understands.
 
     An option that two groups share is one option, and both groups get its value.
     """
-    hints = typing.get_type_hints(command, include_extras=True)
+    hints = typing.get_type_hints(command_function, include_extras=True)
     hints.pop("return", None)
     groups = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
     parameters: dict[str, inspect.Parameter] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
+    for name, parameter in inspect.signature(command_function).parameters.items():
         if name in groups:
             for field_parameter in _convert_options_to_function_parameters(groups[name]):
                 parameters[field_parameter.name] = field_parameter
         else:
             parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
 
-    @functools.wraps(command)
-    def call_with_groups(**values: Any) -> None:
+    @functools.wraps(command_function)
+    def call_with_option_groups(**values: Any) -> None:
         arguments = {}
         for name in hints:
             arguments[name] = _build_option_group(groups[name], values) if name in groups else values[name]
         if values.get("workers"):
             # Polars reads this when it is imported, which no command has done yet.
             os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
-        command_name = command.__name__.removeprefix("run_").removesuffix("_command")
-        token = CURRENT_COMMAND.set({"command": command_name, **_list_given_options(parameters, values)})
+        command_name = command_function.__name__.removeprefix("run_").removesuffix("_command")
+        token = CURRENT_COMMAND.set(
+            {"command": command_name, **_list_options_that_differ_from_defaults(parameters, values)}
+        )
         try:
-            command(**arguments)
+            command_function(**arguments)
         finally:
             CURRENT_COMMAND.reset(token)
 
-    call_with_groups.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    call_with_option_groups.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     # Typer reads types from the annotations, and names and defaults from the signature.
-    call_with_groups.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
-    return call_with_groups
+    call_with_option_groups.__annotations__ = {
+        name: parameter.annotation for name, parameter in parameters.items()
+    }
+    return call_with_option_groups
 
 
 def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.Parameter]:
@@ -143,7 +147,7 @@ def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.
         default = [] if field.default is dataclasses.MISSING else field.default
         if field.name in options:
             option = options[field.name]
-            command_line_type = option.command_line_type or _replace_union_by_str(
+            command_line_type = option.command_line_type or _replace_union_with_str_by_str(
                 typing.get_args(annotation)[0]
             )
             annotation = Annotated[command_line_type, _build_typer_option(field.name, option)]
@@ -156,7 +160,7 @@ def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.
     return parameters
 
 
-def _replace_union_by_str(python_type: Any) -> Any:
+def _replace_union_with_str_by_str(python_type: Any) -> Any:
     """Return text for a union that accepts text, such as a path or several names."""
     members = typing.get_args(python_type)
     if typing.get_origin(python_type) not in {types.UnionType, typing.Union} or str not in members:
@@ -171,7 +175,7 @@ def _build_typer_option(name: str, option: Option) -> Any:
         help=option.help,
         rich_help_panel=option.panel,
         metavar=option.metavar or METAVARS.get(name),
-        autocompletion=build_completer(name),
+        autocompletion=build_shell_completer(name),
     )
 
 
@@ -207,7 +211,7 @@ def _parse_option_value(option: Option, value: Any) -> Any:
         raise InputError(f"{flag} {error.message}".strip(), remedy=error.remedy) from None
 
 
-def _list_given_options(
+def _list_options_that_differ_from_defaults(
     parameters: Mapping[str, inspect.Parameter], parsed_values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options whose values differ from the defaults, as values that JSON can represent."""

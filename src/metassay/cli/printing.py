@@ -92,8 +92,8 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
     cells = {}
     for name in rows[0]:
         digits = 3 if name == "p" or name.startswith("p_") else table.digits
-        cells[name] = [format_cell(row.get(name), digits) for row in rows]
-    shown_columns = _choose_fitting_columns(cells, table.most_important, console.width)
+        cells[name] = [format_table_cell(row.get(name), digits) for row in rows]
+    shown_columns = _choose_columns_that_fit_width(cells, table.most_important, console.width)
     printed = rich_table.Table(box=box.SIMPLE_HEAD)
     for name in shown_columns:
         is_numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
@@ -101,15 +101,17 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
         if _is_prose_column(cells[name]):
             longest = max(map(len, cells[name]))
             minimum = min(PROSE_WIDTH, longest)
-            printed.add_column(_format_heading(name), justify=justify, overflow="fold", min_width=minimum)
+            printed.add_column(
+                _format_table_heading(name), justify=justify, overflow="fold", min_width=minimum
+            )
         else:
-            printed.add_column(_format_heading(name), justify=justify, overflow="fold", no_wrap=True)
+            printed.add_column(_format_table_heading(name), justify=justify, overflow="fold", no_wrap=True)
     for row_cells in zip(*(cells[name] for name in shown_columns)):
         printed.add_row(*map(escape, row_cells))
     console.print(printed)
     if len(rows) < len(table.rows):
         print_line(f"{len(table.rows) - len(rows):,} more rows: --verbose")
-    hidden_columns = [_format_heading(name) for name in cells if name not in shown_columns]
+    hidden_columns = [_format_table_heading(name) for name in cells if name not in shown_columns]
     if hidden_columns:
         names = ", ".join(hidden_columns)
         print_line(f"Too wide for {console.width} columns, so left out: {names}. --json has everything.")
@@ -124,7 +126,7 @@ def get_terminal_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_PIPES
 
 
-def format_cell(value: Any, digits: int = 3) -> str:
+def format_table_cell(value: Any, digits: int = 3) -> str:
     """Return the value of a table cell as text on one line."""
     if value is None:
         return "–"
@@ -134,7 +136,7 @@ def format_cell(value: Any, digits: int = 3) -> str:
     return " ".join(str(value).split("\n"))
 
 
-def _format_heading(column_name: str) -> str:
+def _format_table_heading(column_name: str) -> str:
     """Return the heading of a column with spaces instead of underscores, except for names of metrics."""
     is_metric = hasattr(column_name, "spec")
     return column_name if is_metric else column_name.replace("_", " ")
@@ -147,23 +149,27 @@ def _is_prose_column(cell_texts: Sequence[str]) -> bool:
     return longest_with_spaces > PROSE_WIDTH or longest > 2 * PROSE_WIDTH
 
 
-def _choose_fitting_columns(
-    cells: Mapping[str, Sequence[str]], most_important: Sequence[str], width: int
+def _choose_columns_that_fit_width(
+    cells_by_column: Mapping[str, Sequence[str]], most_important_columns: Sequence[str], width: int
 ) -> list[str]:
     """Return the columns that fit into the width of the terminal. The most important ones are chosen
     first.
     """
     from rich.cells import cell_len
 
-    by_importance = [name for name in most_important if name in cells]
-    by_importance += [name for name in cells if name not in most_important]
+    by_importance = [name for name in most_important_columns if name in cells_by_column]
+    by_importance += [name for name in cells_by_column if name not in most_important_columns]
     chosen: list[str] = []
     used_width = 0
     for name in by_importance:
-        content_width = PROSE_WIDTH if _is_prose_column(cells[name]) else max(map(cell_len, cells[name]))
-        used_width += COLUMN_GAP + max(cell_len(_format_heading(name)), content_width)
+        content_width = (
+            PROSE_WIDTH
+            if _is_prose_column(cells_by_column[name])
+            else max(map(cell_len, cells_by_column[name]))
+        )
+        used_width += COLUMN_GAP + max(cell_len(_format_table_heading(name)), content_width)
         # One column is always shown, even if it is too wide.
         if chosen and used_width > width - 2:
             break
         chosen.append(name)
-    return [name for name in cells if name in chosen]
+    return [name for name in cells_by_column if name in chosen]

@@ -47,12 +47,12 @@ def _show_progress_bars() -> Iterator[Progress]:
     with progress.Progress(*columns, console=Console(stderr=True)) as bars:
         bar_of_stage: dict[str, Any] = {}
 
-        def show_stage(stage: str, done: int, total: int) -> None:
+        def show_progress_of_stage(stage: str, done: int, total: int) -> None:
             if stage not in bar_of_stage:
                 bar_of_stage[stage] = bars.add_task(stage, total=total)
             bars.update(bar_of_stage[stage], completed=done, total=total)
 
-        yield show_stage
+        yield show_progress_of_stage
 
 
 class PlainProgress:

@@ -21,26 +21,26 @@ class AnswerCache:
         self._answers: dict[str, Answer] = {}
         self._ends_in_partial_line = False
         if path is not None and path.exists():
-            lines = _read_lines(path)
+            lines = _read_lines_of_answer_file(path)
             self._ends_in_partial_line = bool(lines[-1])
             for line in lines:
                 self._add_answer_from_line(line)
 
-    def get(self, request_key: str) -> Answer | None:
+    def get_stored_answer(self, request_hash: str) -> Answer | None:
         """Return the stored answer to a request; None if there is none."""
-        return self._answers.get(request_key)
+        return self._answers.get(request_hash)
 
-    def put(self, request_key: str, answer: Answer) -> None:
+    def store_answer(self, request_hash: str, answer: Answer) -> None:
         """Store an answer in memory and append it to the file."""
         with self._lock:
-            self._answers[request_key] = answer
+            self._answers[request_hash] = answer
             if self._path is None:
                 return
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 if self._ends_in_partial_line:
                     file.write("\n")
-                file.write(json.dumps({"key": request_key, **asdict(answer)}) + "\n")
+                file.write(json.dumps({"key": request_hash, **asdict(answer)}) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
             self._ends_in_partial_line = False
@@ -57,7 +57,7 @@ class AnswerCache:
             return  # the last line of an interrupted run may be cut short
 
 
-def _read_lines(path: Path) -> list[str]:
+def _read_lines_of_answer_file(path: Path) -> list[str]:
     try:
         return path.read_bytes().decode("utf-8", "replace").split("\n")
     except OSError as error:

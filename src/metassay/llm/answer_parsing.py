@@ -1,8 +1,8 @@
 """Parse the answers of a judge that keep to the requested form; None for those that do not.
 
->>> [parse_score_answer(answer) for answer in ("Score: 85", "85/100", "It is good.", "Score: 300")]
+>>> [parse_score_from_answer(answer) for answer in ("Score: 85", "85/100", "It is good.", "Score: 300")]
 [85.0, 85.0, None, None]
->>> [parse_preference_answer(answer) for answer in ("Better: B", "**Better: tie**", "A or B")]
+>>> [parse_preferred_output_from_answer(answer) for answer in ("Better: B", "**Better: tie**", "A or B")]
 [0.0, 0.5, None]
 """
 
@@ -29,15 +29,15 @@ _NO_ERRORS = re.compile(r"\W*no errors?\W*", re.IGNORECASE)
 _QUOTATION_MARKS = "\"'“”„«»‘’` "
 
 
-def parse_score_answer(answer: str) -> float | None:
+def parse_score_from_answer(answer: str) -> float | None:
     """Return the score from 0 to 100 in an answer of the model, from its last line `Score: NUMBER` or an
     answer that is only a number.
     """
-    match = _find_last_match(_SCORE_LINE, answer) or _BARE_NUMBER.fullmatch(answer.strip())
+    match = _find_last_matching_line(_SCORE_LINE, answer) or _BARE_NUMBER.fullmatch(answer.strip())
     return None if match is None else _parse_number_in_range(match[1], 0, 100)
 
 
-def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
+def parse_mean_rubric_score_from_answer(answer: str, criteria: Sequence[str]) -> float | None:
     """Return the mean of the numbers from 1 to 5 that an answer gives to all criteria; None if one is
     missing.
     """
@@ -46,7 +46,7 @@ def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
         pattern = re.compile(
             rf"\W*{re.escape(criterion)}[\s*_]*:{_GAP}{_NUMBER}\s*(?:/\s*5)?\W*", re.IGNORECASE
         )
-        match = _find_last_match(pattern, answer)
+        match = _find_last_matching_line(pattern, answer)
         score = None if match is None else _parse_number_in_range(match[1], 1, 5)
         if score is None:
             return None
@@ -54,7 +54,7 @@ def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
     return sum(scores) / len(scores) if scores else None
 
 
-def parse_error_list_answer(answer: str, output: str) -> float | None:
+def compute_score_from_listed_errors(answer: str, output: str) -> float | None:
     """Return a score from an answer that lists errors: minus the sum of the weights of their severities. None
     if the answer is unclear.
 
@@ -66,19 +66,19 @@ def parse_error_list_answer(answer: str, output: str) -> float | None:
     errors = [match for match in map(_ERROR_LINE.fullmatch, lines) if match]
     if not errors:
         return None
-    folded_output = _normalize_text(output)
+    folded_output = _lowercase_and_collapse_spaces(output)
     for error in errors:
-        quote = _normalize_text(error[2].strip(_QUOTATION_MARKS))
+        quote = _lowercase_and_collapse_spaces(error[2].strip(_QUOTATION_MARKS))
         if not quote or ("(omission)" not in quote and quote not in folded_output):
             return None
     return -sum(SEVERITY_WEIGHTS[error[1].lower()] for error in errors)
 
 
-def parse_preference_answer(answer: str) -> float | None:
+def parse_preferred_output_from_answer(answer: str) -> float | None:
     """Return which output an answer prefers: 1 for A, 0 for B, 0.5 for a tie; None if the answer is
     unclear.
     """
-    match = _find_last_match(_PREFERENCE_LINE, answer)
+    match = _find_last_matching_line(_PREFERENCE_LINE, answer)
     if match is not None:
         return _PREFERENCES[match[1].lower()]
     matches = [_BARE_PREFERENCE.fullmatch(line.strip()) for line in answer.split("\n")]
@@ -86,7 +86,7 @@ def parse_preference_answer(answer: str) -> float | None:
     return _PREFERENCES[letters.pop()] if len(letters) == 1 else None
 
 
-def _find_last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+def _find_last_matching_line(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     """Search the lines of a text from the end, and return the match in the first line that matches as a
     whole.
     """
@@ -103,6 +103,6 @@ def _parse_number_in_range(text: str, low: float, high: float) -> float | None:
     return number if low <= number <= high else None
 
 
-def _normalize_text(text: str) -> str:
+def _lowercase_and_collapse_spaces(text: str) -> str:
     """Return a text in lower case with single spaces."""
     return " ".join(text.split()).casefold()

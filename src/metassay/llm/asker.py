@@ -35,7 +35,7 @@ class Asker:
     def __post_init__(self) -> None:
         self.budget = Budget(self.settings.price, self.settings.budget)
         self._lock = threading.Lock()
-        # Several threads may call `ask_all`: together they send no more requests at a time than allowed.
+        # Shared by all threads that ask: together they send no more requests at a time than allowed.
         self._slots = threading.Semaphore(self.settings.concurrency)
 
     @classmethod
@@ -43,16 +43,16 @@ class Asker:
         """Create an asker for the model that the settings name."""
         return cls(llm_settings, llm_settings.create_backend(), AnswerCache(llm_settings.cache))
 
-    def ask(self, request: Request) -> Answer | None:
+    def get_answer(self, request: Request) -> Answer | None:
         """Return the answer to one request, stored or new; None if the model gave none."""
         usage = self.backend.usage
-        cached_answer = self.cache.get(request.key)
+        cached_answer = self.cache.get_stored_answer(request.request_hash)
         if cached_answer is not None:
-            usage.add_counts(cached=1)
+            usage.add_request_and_token_counts(cached=1)
             return cached_answer
         if usage.failed >= MAX_FAILURES_WITHOUT_ANSWER and usage.asked == 0:
             raise LlmFailure("the language model does not answer. Run the same command again later.")
-        if not self.budget.reserve_cost(request):
+        if not self.budget.reserve_highest_cost_of_request(request):
             raise LlmFailure(
                 f"the budget of {self.settings.budget:g} is spent ({self.budget.spent:.4g}). Answers so far "
                 "are kept: run the same command again with a larger --budget to ask for the rest."
@@ -60,24 +60,24 @@ class Asker:
         answer = None
         try:
             with self._slots:
-                answer = self.backend.ask(request)
+                answer = self.backend.get_answer(request)
         finally:
-            self.budget.record_cost(request, answer)
+            self.budget.record_cost_of_answer(request, answer)
         if answer is not None:
-            self.cache.put(request.key, answer)
+            self.cache.store_answer(request.request_hash, answer)
         return answer
 
-    def ask_all(self, requests: Sequence[Request | None]) -> list[Answer | None]:
+    def get_answers_in_parallel(self, requests: Sequence[Request | None]) -> list[Answer | None]:
         """Return the answers to many requests, several at a time. None for a request that is None or got no
         answer.
 
         Equal requests are sent once.
         """
-        distinct = {request.key: request for request in requests if request is not None}
+        distinct = {request.request_hash: request for request in requests if request is not None}
         answers: dict[str, Answer | None] = {}
         pool = ThreadPoolExecutor(self.settings.concurrency)
         try:
-            futures = {pool.submit(self.ask, request): key for key, request in distinct.items()}
+            futures = {pool.submit(self.get_answer, request): key for key, request in distinct.items()}
             for future in as_completed(futures):
                 answers[futures[future]] = future.result()
         except LlmFailure:
@@ -88,19 +88,19 @@ class Asker:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
-        self._check_failures()
+        self._raise_error_if_many_requests_failed()
         self._add_token_counts([answer for answer in answers.values() if answer is not None])
-        return [None if request is None else answers[request.key] for request in requests]
+        return [None if request is None else answers[request.request_hash] for request in requests]
 
-    def summarize_usage(self) -> dict[str, Any]:
+    def summarize_requests_and_tokens(self) -> dict[str, Any]:
         """Return how many requests and tokens were used, and what they cost if the price is known."""
         counts: dict[str, Any] = self.backend.usage.to_dict()
         cost = compute_token_cost(counts["prompt_tokens"], counts["completion_tokens"], self.settings.price)
         return counts if cost is None else counts | {"cost": cost}
 
-    def describe_failures(self) -> str | None:
+    def describe_failed_requests(self) -> str | None:
         """Return a sentence that says how many requests got no answer; None if all got one."""
-        failed, total = self._count_failures()
+        failed, total = self._count_failed_and_all_requests()
         if not failed:
             return None
         return (
@@ -114,14 +114,14 @@ class Asker:
             self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             self.completion_tokens += sum(answer.completion_tokens for answer in answers)
 
-    def _count_failures(self) -> tuple[int, int]:
+    def _count_failed_and_all_requests(self) -> tuple[int, int]:
         """Return the number of failed requests and of all requests."""
         usage = self.backend.usage
         return usage.failed, usage.asked + usage.cached + usage.failed
 
-    def _check_failures(self) -> None:
+    def _raise_error_if_many_requests_failed(self) -> None:
         """Raise an error if more than a tenth of the requests got no answer."""
-        failed, total = self._count_failures()
+        failed, total = self._count_failed_and_all_requests()
         if failed > MAX_FAILED_SHARE * total:
             raise LlmFailure(
                 f"{failed} of {total} requests to the language model got no answer, which is more"

@@ -65,7 +65,7 @@ class Budget:
         self._reserved: dict[str, float] = {}
         self.spent = 0.0
 
-    def reserve_cost(self, request: Request) -> bool:
+    def reserve_highest_cost_of_request(self, request: Request) -> bool:
         """Reserve the highest possible cost of a request, after other requests if necessary. Returns False if
         the budget is too small.
         """
@@ -79,13 +79,13 @@ class Budget:
                 if not self._reserved:
                     return False
                 self._changed.wait()
-            self._reserved[request.key] = highest_cost
+            self._reserved[request.request_hash] = highest_cost
         return True
 
-    def record_cost(self, request: Request, answer: Answer | None) -> None:
+    def record_cost_of_answer(self, request: Request, answer: Answer | None) -> None:
         """Replace the reserved cost of a request by what its answer cost."""
         with self._changed:
-            self._reserved.pop(request.key, None)
+            self._reserved.pop(request.request_hash, None)
             if answer is not None:
                 cost = compute_token_cost(answer.prompt_tokens, answer.completion_tokens, self._price)
                 self.spent += cost or 0.0

@@ -73,12 +73,12 @@ class Endpoint:
         self._proxy = _find_https_proxy(parts)
         self._ssl_context = httpx.create_ssl_context()
 
-    def ask(self, request: Request) -> Answer | None:
+    def get_answer(self, request: Request) -> Answer | None:
         """Send a request and return the answer; None if all attempts failed."""
         for attempt in range(self.attempts):
             wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
             try:
-                answer = parse_reply(asyncio.run(self._post_request(request)))
+                answer = parse_server_reply(asyncio.run(self._post_request(request)))
             except InputError:
                 raise
             except _RequestRefused:
@@ -90,14 +90,14 @@ class Endpoint:
             except (ValueError, KeyError, IndexError, TypeError):
                 pass  # half an answer, or something that is no answer
             else:
-                self.usage.add_counts(
+                self.usage.add_request_and_token_counts(
                     asked=1, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
                 )
                 return answer
             if attempt + 1 < self.attempts:
-                self.usage.add_counts(retries=1)
+                self.usage.add_request_and_token_counts(retries=1)
                 self.sleep(wait)
-        self.usage.add_counts(failed=1)
+        self.usage.add_request_and_token_counts(failed=1)
         return None
 
     async def _post_request(self, request: Request) -> bytes:
@@ -160,7 +160,7 @@ class Endpoint:
 def choose_api_key(url: str) -> str | None:
     """Return the API key to send to an address. Keys are sent only over https or to this machine."""
     parts = _parse_server_url(url)
-    is_private = parts.scheme == "https" or _is_this_machine(parts.hostname or "")
+    is_private = parts.scheme == "https" or _is_host_this_machine(parts.hostname or "")
     metassay_key = os.environ.get(METASSAY_KEY, "").strip()
     if is_private and metassay_key:
         return _check_api_key(metassay_key, METASSAY_KEY)
@@ -169,10 +169,10 @@ def choose_api_key(url: str) -> str | None:
     return None
 
 
-def parse_reply(body: bytes) -> Answer:
+def parse_server_reply(json_body: bytes) -> Answer:
     """Return the answer in the JSON body of a reply; raise an error if there is none."""
     try:
-        reply = json.loads(body)
+        reply = json.loads(json_body)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     choice = reply["choices"][0]
@@ -207,7 +207,7 @@ def _parse_server_url(url: str) -> SplitResult:
     return parts
 
 
-def _is_this_machine(host: str) -> bool:
+def _is_host_this_machine(host: str) -> bool:
     """Return whether a host name or IP address is that of this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -215,11 +215,13 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _check_api_key(key: str, variable_name: str) -> str:
+def _check_api_key(api_key: str, environment_variable: str) -> str:
     """Return an API key; raise an error if it contains characters that are not allowed in keys."""
-    if not (key.isascii() and key.isprintable()):
-        raise InputError(f"the key in {variable_name} contains characters that are not allowed in a key.")
-    return key
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise InputError(
+            f"the key in {environment_variable} contains characters that are not allowed in a key."
+        )
+    return api_key
 
 
 def _find_https_proxy(url_parts: SplitResult) -> str | None:
@@ -231,9 +233,9 @@ def _find_https_proxy(url_parts: SplitResult) -> str | None:
     return urllib.request.getproxies().get("https")
 
 
-def _parse_token_count(value: Any) -> int:
+def _parse_token_count(json_value: Any) -> int:
     """Return a number of tokens that the server sent; 0 if the value is not a valid number."""
-    return value if type(value) is int and 0 <= value < 1 << 40 else 0
+    return json_value if type(json_value) is int and 0 <= json_value < 1 << 40 else 0
 
 
 def _parse_retry_after(header_value: str) -> float:

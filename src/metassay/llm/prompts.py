@@ -51,7 +51,7 @@ def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output
     return prompt
 
 
-def fill_prompt(prompt: str, field_values: Mapping[str, str]) -> str:
+def fill_prompt_fields(prompt: str, field_values: Mapping[str, str]) -> str:
     """Replace the fields of a prompt, such as {source}, by texts. Braces inside these texts have no
     meaning.
     """
@@ -64,7 +64,7 @@ def fill_available_prompt_fields(prompt: str, field_values: Mapping[str, str | N
     unknown = [f"{{{name}}}" for name, value in field_values.items() if value is None]
     lines = [line for line in prompt.split("\n") if not any(field in line for field in unknown)]
     known = {name: value for name, value in field_values.items() if value is not None}
-    return fill_prompt("\n".join(lines), known)
+    return fill_prompt_fields("\n".join(lines), known)
 
 
 def get_language_name(language_code: str | None) -> str:

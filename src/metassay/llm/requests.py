@@ -29,7 +29,7 @@ class Request:
     seed: int
 
     @property
-    def key(self) -> str:
+    def request_hash(self) -> str:
         """A hash of the request, under which its answer is stored."""
         return blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -63,7 +63,7 @@ class Usage:
         self.completion_tokens = 0
         self._lock = threading.Lock()
 
-    def add_counts(self, **counts: int) -> None:
+    def add_request_and_token_counts(self, **counts: int) -> None:
         """Increase some of the counts by the given numbers; several threads may call it."""
         with self._lock:
             for name, count in counts.items():
@@ -79,5 +79,5 @@ class Backend(Protocol):
 
     usage: Usage
 
-    def ask(self, request: Request) -> Answer | None:
+    def get_answer(self, request: Request) -> Answer | None:
         """Return the answer to a request, or None if all attempts failed."""

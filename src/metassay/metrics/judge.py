@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.llm.answer_parsing import (
-    parse_error_list_answer,
-    parse_preference_answer,
-    parse_rubric_answer,
-    parse_score_answer,
+    compute_score_from_listed_errors,
+    parse_mean_rubric_score_from_answer,
+    parse_preferred_output_from_answer,
+    parse_score_from_answer,
 )
 from metassay.llm.asker import Asker
 from metassay.llm.prompts import (
@@ -206,9 +206,9 @@ class Judge(Metric):
             for row, output in enumerate(batch.output)
         ]
         parsers: dict[str, AnswerParser] = {
-            DIRECT: lambda _, answer: parse_score_answer(answer),
-            RUBRIC: lambda _, answer: parse_rubric_answer(answer, criteria),
-            SPANS: lambda row, answer: parse_error_list_answer(answer, batch.output[row]),
+            DIRECT: lambda _, answer: parse_score_from_answer(answer),
+            RUBRIC: lambda _, answer: parse_mean_rubric_score_from_answer(answer, criteria),
+            SPANS: lambda row, answer: compute_score_from_listed_errors(answer, batch.output[row]),
         }
         return self._ask_model(questions, parsers[self.mode])
 
@@ -222,7 +222,9 @@ class Judge(Metric):
                     self._get_prompt_fields_of_row(first_outputs, row)
                     | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 )
-            preferences.append(self._ask_model(questions, lambda _, answer: parse_preference_answer(answer)))
+            preferences.append(
+                self._ask_model(questions, lambda _, answer: parse_preferred_output_from_answer(answer))
+            )
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
         self.judge_session.add_counts_of_flipped_pairs(
@@ -237,7 +239,7 @@ class Judge(Metric):
         session = self.connection
         if session is None:
             return ()
-        notes = [session.asker.describe_failures()]
+        notes = [session.asker.describe_failed_requests()]
         if session.unreadable:
             notes.append(
                 f"{session.unreadable} of {session.questions} answers are missing. In up to {self.again + 1} "
@@ -271,7 +273,7 @@ class Judge(Metric):
         open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
             requests = [self._build_model_request(prompts[i], attempt) for i in open_questions]
-            answers = self.judge_session.asker.ask_all(requests)
+            answers = self.judge_session.asker.get_answers_in_parallel(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
                 score = _parse_untruncated_answer(answer, i, parse_answer)

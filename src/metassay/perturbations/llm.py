@@ -15,7 +15,7 @@ from metassay.llm.asker import Asker
 from metassay.llm.local_model import LocalModel
 from metassay.llm.prompts import (
     UNKNOWN_FIELD,
-    fill_prompt,
+    fill_prompt_fields,
     get_language_name,
     load_built_in_prompt,
     read_user_prompt,
@@ -81,7 +81,7 @@ class LlmRewriting(Perturbation[str]):
         request = self._build_rewriting_request(
             output_view, self._load_prompt(), random_stream.draw_integer_below(_SEEDS)
         )
-        answer = None if request is None else self._require_model_connection().ask(request)
+        answer = None if request is None else self._require_model_connection().get_answer(request)
         return _parse_model_answer(output_view, answer)
 
     def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
@@ -94,7 +94,7 @@ class LlmRewriting(Perturbation[str]):
             requests.append(
                 self._build_rewriting_request(output_view, prompt, Stream(key).draw_integer_below(_SEEDS))
             )
-        answers = self._require_model_connection().ask_all(requests)
+        answers = self._require_model_connection().get_answers_in_parallel(requests)
         return [
             _parse_model_answer(output_view, answer) for output_view, answer in zip(output_views, answers)
         ]
@@ -102,12 +102,12 @@ class LlmRewriting(Perturbation[str]):
     @property
     def language_model_usage(self) -> dict[str, Any] | None:
         """Numbers of requests and tokens used so far, with their cost if the price is known."""
-        return None if self.asker is None else self.asker.summarize_usage()
+        return None if self.asker is None else self.asker.summarize_requests_and_tokens()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence that says how many requests to the model failed, if any did."""
-        note = None if self.asker is None else self.asker.describe_failures()
+        note = None if self.asker is None else self.asker.describe_failed_requests()
         return () if note is None else (f"{self.spec}: {note}",)
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class LlmRewriting(Perturbation[str]):
         """
         if not output_view.output.strip():
             return None
-        text = fill_prompt(prompt, list_prompt_fields(output_view))
+        text = fill_prompt_fields(prompt, list_prompt_fields(output_view))
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
     def _require_model_connection(self) -> Asker:

@@ -49,7 +49,7 @@ class TableEvidence:
                 return name
         return None
 
-    def find_text_column(self, role: str) -> str | None:
+    def find_text_column_of_role(self, role: str) -> str | None:
         """Return the name of the table's column for a role such as "output"; None if there is none."""
         return self.find_column(*TEXT_COLUMNS[role])
 

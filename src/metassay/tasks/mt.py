@@ -17,13 +17,13 @@ translation system would have written it. Keep it understandable. Reply with the
 
 def _explain_why_task_is_translation(table_evidence: TableEvidence) -> str | None:
     """Return the reason why a table looks like translations; None if it does not."""
-    if table_evidence.find_text_column("output") is None:
+    if table_evidence.find_text_column_of_role("output") is None:
         return None
     if table_evidence.find_column("lp"):
         return "the outputs have a language pair (lp)"
     if table_evidence.has_source_file:
         return "a file of sources was given (--source)"
-    source = table_evidence.find_text_column("source")
+    source = table_evidence.find_text_column_of_role("source")
     target_language = table_evidence.language or table_evidence.find_column(
         "tgt", "target_language", "tgt_lang"
     )

@@ -22,7 +22,7 @@ def _explain_why_task_is_ranking(table_evidence: TableEvidence) -> str | None:
         return "the file is a TREC run"
     document = table_evidence.find_column(*COLUMNS["document"])
     topic = table_evidence.find_column(*COLUMNS["item"])
-    if document and topic and not table_evidence.find_text_column("output"):
+    if document and topic and not table_evidence.find_text_column_of_role("output"):
         return f"there is a column of documents ({document}) and one of topics ({topic})"
     return None
 

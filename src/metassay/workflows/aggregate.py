@@ -41,7 +41,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.output_scores import arrange_scores_by_system_and_item, score_outputs
 from metassay.workflows.read import Source, read
-from metassay.workflows.run_files import collect_warnings, write_result
+from metassay.workflows.run_files import collect_warnings, write_result_to_run_folder
 
 
 class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True):
@@ -55,11 +55,11 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per test set, system and metric."""
         return pl.DataFrame(
-            [_convert_system_scores_to_row(system) for system in self.systems], infer_schema_length=None
+            [_build_table_row_of_system_scores(system) for system in self.systems], infer_schema_length=None
         )
 
 
-def _convert_system_scores_to_row(system_scores: AggregatedSystem) -> dict[str, Any]:
+def _build_table_row_of_system_scores(system_scores: AggregatedSystem) -> dict[str, Any]:
     """Build the table row of a system, with its standard errors in columns of their own."""
     row = msgspec.structs.asdict(system_scores)
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
@@ -117,11 +117,11 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         result, verdict=list_main_findings_on_aggregations(prepare_aggregate_report(result))
     )
     if run is not None:
-        write_result(run, "aggregate", result, _build_correlation_tables(result))
+        write_result_to_run_folder(run, "aggregate", result, _build_tables_of_score_correlations(result))
     return result
 
 
-def _build_correlation_tables(result: AggregateContent) -> dict[str, pl.DataFrame]:
+def _build_tables_of_score_correlations(result: AggregateContent) -> dict[str, pl.DataFrame]:
     """Build the tables of how well the ways to compute system scores agree, by the names of the files to
     write.
     """

@@ -47,7 +47,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import AnnotateOptions
 from metassay.workflows.read import Source
-from metassay.workflows.run_files import write_result
+from metassay.workflows.run_files import write_result_to_run_folder
 
 # The fewest labelled items from which it can be said how many more are needed.
 SMALLEST_PILOT = 20
@@ -136,11 +136,13 @@ def annotate(human_and_metric_scores: Source, options: AnnotateOptions) -> Annot
         if options.csv is not None:
             write_bytes(convert_to_local_path(options.csv), ratings)
     if run is not None:
-        write_result(run, "annotate", result, {RATINGS_FILE: ratings.decode()} if ratings else None)
+        write_result_to_run_folder(
+            run, "annotate", result, {RATINGS_FILE: ratings.decode()} if ratings else None
+        )
     return result
 
 
-def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
+def _check_annotate_options(data_source: Source, options: AnnotateOptions) -> None:
     """Raise an error if options are missing or contradict each other."""
     goals = [goal for goal in (options.count, options.width, options.difference) if goal is not None]
     if len(goals) != 1 or goals[0] == 0:
@@ -149,7 +151,7 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
             remedy="One of: --count 100, --width 0.5, --difference 0.3 --power 0.8",
         )
     if options.csv is not None:
-        sources = data if isinstance(data, list | tuple) else [data]
+        sources = data_source if isinstance(data_source, list | tuple) else [data_source]
         files = [str(source) for source in sources if not isinstance(source, Mapping)]
         inputs = [*files, *([] if options.labels is None else [str(options.labels)])]
         reject_overwriting_inputs(options.csv, inputs)
@@ -215,11 +217,13 @@ def _create_or_resume_run_folder(labelled_data: LabelledData, options: AnnotateO
 TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 
 
-def _read_texts_of_outputs(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
+def _read_texts_of_outputs(
+    data_source: Source, options: AnnotateOptions
+) -> tuple[TextsByOutput, tuple[str, ...]]:
     """Read source, reference and text of every output, by item and system. Returns also which of the three
     the data has.
     """
-    table = read_score_table(source, options, references=options.reference).frame
+    table = read_score_table(data_source, options, references=options.reference).frame
 
     def find_column_by_synonym(standard_name: str) -> str | None:
         """Return the column of the table whose name is a standard name, such as `source`, or one of its

@@ -27,11 +27,11 @@ REFERENCE_COLUMNS = ("reference", "ref", "reference_answer")
 WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 
-def choose_judge(requested_judge: str | None, judged_rows: pl.DataFrame) -> Judge:
+def choose_llm_judge(requested_judge: str | None, rows_to_judge: pl.DataFrame) -> Judge:
     """Return the judge that the user requested. By default, a judge compares two outputs if the table has two
     per row, and scores one output otherwise.
     """
-    has_two_outputs = _do_rows_have_two_outputs(judged_rows)
+    has_two_outputs = _has_two_outputs_per_row(rows_to_judge)
     if requested_judge is None:
         requested_judge = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
     judge = parse_metric(requested_judge)
@@ -41,12 +41,12 @@ def choose_judge(requested_judge: str | None, judged_rows: pl.DataFrame) -> Judg
         )
     if judge.compares_two_outputs and not has_two_outputs:
         names = (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"])
-        raise build_missing_column_error("output_1", names, judged_rows.columns, "")
+        raise build_missing_column_error("output_1", names, rows_to_judge.columns, "")
     return judge
 
 
-def ask_judge(
-    judged_rows: pl.DataFrame,
+def ask_judge_about_rows(
+    rows_to_judge: pl.DataFrame,
     judge: Judge,
     language_model: Asker,
     *,
@@ -70,12 +70,12 @@ def ask_judge(
     tables: list[pl.DataFrame] = []
     for repeat, connected_judge in enumerate(connected_judges):
         columns = [pl.lit(spec).alias("judge"), pl.lit(repeat).alias("repeat")]
-        verdicts = _ask_judge_about_rows(judged_rows, connected_judge, language)
+        verdicts = _ask_judge_once_about_rows(rows_to_judge, connected_judge, language)
         tables += [table.with_columns(columns) for table in verdicts]
     return pl.concat(tables), connected_judges[0]
 
 
-def compute_price_of_answers(language_model: Asker) -> float | None:
+def compute_price_of_model_answers(language_model: Asker) -> float | None:
     """Compute the total price of the answers of a language model; None if its prices are not known.
 
     Cached answers are included, so that a repeated run reports the same price.
@@ -85,43 +85,45 @@ def compute_price_of_answers(language_model: Asker) -> float | None:
     )
 
 
-def _ask_judge_about_rows(
-    judged_rows: pl.DataFrame, judge: Judge, language: str | None
+def _ask_judge_once_about_rows(
+    rows_to_judge: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
     """Ask a judge once about every row. Returns the rows with its verdicts, in two tables if the judge
     compares two outputs in both orders.
     """
     if judge.compares_two_outputs:
-        return _ask_for_preferences_in_both_orders(judged_rows, judge, language)
-    if _do_rows_have_two_outputs(judged_rows):
-        return [_score_both_outputs(judged_rows, judge, language)]
-    scores = judge.score(_convert_rows_to_metric_batch(judged_rows, "output", language))
-    return [judged_rows.with_columns(pl.Series("score", scores).fill_nan(None))]
+        return _ask_for_preferences_in_both_orders(rows_to_judge, judge, language)
+    if _has_two_outputs_per_row(rows_to_judge):
+        return [_score_both_outputs_of_rows(rows_to_judge, judge, language)]
+    scores = judge.score(_convert_rows_to_metric_batch(rows_to_judge, "output", language))
+    return [rows_to_judge.with_columns(pl.Series("score", scores).fill_nan(None))]
 
 
 def _ask_for_preferences_in_both_orders(
-    judged_rows: pl.DataFrame, judge: Judge, language: str | None
+    rows_to_judge: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
     """Ask a judge twice which of two outputs is better, with the outputs in both orders. Returns one table of
     verdicts for each order.
     """
-    first = _convert_rows_to_metric_batch(judged_rows, "output_1", language)
-    second = _convert_rows_to_metric_batch(judged_rows, "output_2", language)
+    first = _convert_rows_to_metric_batch(rows_to_judge, "output_1", language)
+    second = _convert_rows_to_metric_batch(rows_to_judge, "output_2", language)
     in_order, swapped = judge.ask_which_output_is_better(first, second).by_order
     return [
-        judged_rows.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
-        judged_rows.with_columns(pl.lit(value=True).alias("swapped"), build_winner_column(swapped)),
+        rows_to_judge.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
+        rows_to_judge.with_columns(pl.lit(value=True).alias("swapped"), build_winner_column(swapped)),
     ]
 
 
-def _score_both_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
+def _score_both_outputs_of_rows(
+    rows_to_judge: pl.DataFrame, judge: Judge, language: str | None
+) -> pl.DataFrame:
     """Let a judge score both outputs of each row separately. The output with the higher score counts as
     preferred.
     """
-    first = judge.score(_convert_rows_to_metric_batch(judged_rows, "output_1", language))
-    second = judge.score(_convert_rows_to_metric_batch(judged_rows, "output_2", language))
+    first = judge.score(_convert_rows_to_metric_batch(rows_to_judge, "output_1", language))
+    second = judge.score(_convert_rows_to_metric_batch(rows_to_judge, "output_2", language))
     preferences = (np.sign(first - second) + 1) / 2
-    return judged_rows.with_columns(build_winner_column(preferences))
+    return rows_to_judge.with_columns(build_winner_column(preferences))
 
 
 def build_winner_column(preferences: FloatArray) -> pl.Series:
@@ -133,7 +135,7 @@ def build_winner_column(preferences: FloatArray) -> pl.Series:
 
 
 def _convert_rows_to_metric_batch(
-    judged_rows: pl.DataFrame, output_column: str, language: str | None
+    rows_to_judge: pl.DataFrame, output_column: str, language: str | None
 ) -> Batch:
     """Convert the outputs in a column to the form that metrics score, with sources and references if the
     table has them.
@@ -141,30 +143,30 @@ def _convert_rows_to_metric_batch(
     `output_column` is `output`, `output_1` or `output_2`; the table may use a synonym.
     """
     names = TEXT_COLUMNS["output"] if output_column == "output" else VERDICT_COLUMNS[output_column]
-    column = _find_first_column(judged_rows, names)
+    column = _find_first_column_with_name(rows_to_judge, names)
     if column is None:
-        raise build_missing_column_error(output_column, names, judged_rows.columns, "")
+        raise build_missing_column_error(output_column, names, rows_to_judge.columns, "")
     fields: dict[str, Sequence[Any]] = {
-        "output": cells.check_text_column(judged_rows[column], "").fill_null("").to_list()
+        "output": cells.check_text_column(rows_to_judge[column], "").fill_null("").to_list()
     }
-    source = _find_first_column(judged_rows, SOURCE_COLUMNS)
+    source = _find_first_column_with_name(rows_to_judge, SOURCE_COLUMNS)
     if source is not None:
-        fields["source"] = cells.check_text_column(judged_rows[source], "").to_list()
-    reference = _find_first_column(judged_rows, REFERENCE_COLUMNS)
-    if reference is not None and judged_rows[reference].null_count() == 0:
+        fields["source"] = cells.check_text_column(rows_to_judge[source], "").to_list()
+    reference = _find_first_column_with_name(rows_to_judge, REFERENCE_COLUMNS)
+    if reference is not None and rows_to_judge[reference].null_count() == 0:
         fields["references"] = [
-            [text] for text in cells.check_text_column(judged_rows[reference], "").to_list()
+            [text] for text in cells.check_text_column(rows_to_judge[reference], "").to_list()
         ]
     return Batch(fields, language)
 
 
-def _do_rows_have_two_outputs(judged_rows: pl.DataFrame) -> bool:
+def _has_two_outputs_per_row(rows_to_judge: pl.DataFrame) -> bool:
     """Return whether the table has columns for a first and a second output."""
-    first = _find_first_column(judged_rows, VERDICT_COLUMNS["output_1"])
-    second = _find_first_column(judged_rows, VERDICT_COLUMNS["output_2"])
+    first = _find_first_column_with_name(rows_to_judge, VERDICT_COLUMNS["output_1"])
+    second = _find_first_column_with_name(rows_to_judge, VERDICT_COLUMNS["output_2"])
     return first is not None and second is not None
 
 
-def _find_first_column(judged_rows: pl.DataFrame, possible_names: Sequence[str]) -> str | None:
+def _find_first_column_with_name(rows_to_judge: pl.DataFrame, possible_names: Sequence[str]) -> str | None:
     """Return the first column of a table whose name is one of `possible_names`; None if there is none."""
-    return next(iter(select_columns_by_name(judged_rows.columns, possible_names)), None)
+    return next(iter(select_columns_by_name(rows_to_judge.columns, possible_names)), None)

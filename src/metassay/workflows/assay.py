@@ -10,7 +10,10 @@ from metassay.errors import InputError
 from metassay.options import Progress, replace_options_parameter_by_keywords
 from metassay.results.partial_run import PartialRun
 from metassay.sample import DEFAULT, get_bundled_sample_path_and_options
-from metassay.workflows.assay_outcome import attach_precomputed_scores, score_pairs_and_compute_accuracies
+from metassay.workflows.assay_outcome import (
+    look_up_precomputed_scores_of_pairs,
+    score_output_pairs_and_compute_accuracies,
+)
 from metassay.workflows.assay_pairs import (
     is_dataset_too_large_for_one_shard,
     make_output_pairs,
@@ -64,8 +67,10 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     """
     prepared = read_data_and_prepare_run(dataset, options)
     if prepared.is_finished():
-        return AssayResult(prepared, partial(score_pairs_and_compute_accuracies, prepared), is_stored=True)
-    outcome = score_pairs_and_compute_accuracies(prepared)
+        return AssayResult(
+            prepared, partial(score_output_pairs_and_compute_accuracies, prepared), is_stored=True
+        )
+    outcome = score_output_pairs_and_compute_accuracies(prepared)
     result = AssayResult(prepared, lambda: outcome)
     if prepared.run is not None:
         write_assay_run(prepared.run, result, prepared.environment)
@@ -94,10 +99,10 @@ def score_selected_assay_batches(dataset: Dataset | Source | None, options: Assa
         selected = score_selected_pair_batches(
             data,
             pairs,
-            attach_precomputed_scores(data, pairs, prepared.all_metrics),
+            look_up_precomputed_scores_of_pairs(data, pairs, prepared.all_metrics),
             options.parts,
             execution,
-            additional_rows=prepared.find_human_scored_rows(),
+            additional_output_rows=prepared.find_human_scored_rows(),
         )
         result = PartialRun(part_numbers=selected.numbers, part_count=selected.batch_count)
     if not result.part_numbers:

@@ -67,15 +67,13 @@ def compute_statistics_of_scored_pairs(
     scored = assay_outcome.scored_pairs
     competing = assay_outcome.analysis.settings.competing
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
-    edits = _measure_edit_distances_of_pairs(assay_outcome, workers)
+    edits = _count_edits_between_paired_outputs(assay_outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
     difficulty = _measure_accuracy_by_number_of_edits(dataset, assay_plan, edits, sampled_outcomes, workers)
     corrected = _correct_accuracies_for_mislabelled_pairs(
         dataset, assay_plan, assay_outcome, sampled_outcomes
     )
-    statistics = _add_accuracies_corrected_for_label_errors(
-        build_context_statistics(assay_outcome.analysis), corrected
-    )
+    statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
         *list_warnings_about_few_or_small_contexts(assay_outcome.analysis),
@@ -103,7 +101,7 @@ def compute_statistics_of_scored_pairs(
         ],
         price={metric: list(price) for metric, price in assay_outcome.prices.items()},
         perturbation_statistics=perturbation_statistics,
-        label_errors=assay_outcome.list_label_error_rates(),
+        label_errors=assay_outcome.list_perturbation_label_error_rates(),
         difficulty=difficulty,
         valid_pairs_only=assay_plan.valid_pairs,
         notes=[*dataset.notes, *scored.notes, *assay_outcome.pairs.notes, *assay_plan.notes],
@@ -119,7 +117,7 @@ def compute_statistics_of_scored_pairs(
     )
 
 
-def _measure_edit_distances_of_pairs(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
+def _count_edits_between_paired_outputs(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
     """Count for each pair how many edits turn one output into the other."""
     spilled = assay_outcome.scored_pairs.spilled
     if spilled is not None:
@@ -211,7 +209,7 @@ def _correct_accuracies_for_mislabelled_pairs(
     )
 
 
-def _add_accuracies_corrected_for_label_errors(
+def _insert_corrected_accuracies(
     context_statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
     """Add accuracies that were corrected for pairs with a wrong label to the accuracies over all outputs."""

@@ -29,8 +29,8 @@ from metassay.workflows.human_pairs import measure_agreement_with_human_order
 from metassay.workflows.output_weights import compute_weight_of_each_output
 from metassay.workflows.pair_scoring import (
     ScoredPairs,
-    list_texts_to_score,
-    score_pairs,
+    list_texts_of_pairs,
+    score_output_pairs,
 )
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.score_sample import ScoreSample, select_every_nth_scored_output
@@ -55,7 +55,7 @@ class AssayOutcome:
     prices: Mapping[str, Sequence[float]]
     label_errors: LabelErrors
 
-    def list_label_error_rates(self) -> list[LabelErrorRate]:
+    def list_perturbation_label_error_rates(self) -> list[LabelErrorRate]:
         """List how often the perturbed output is in fact not worse, by perturbation and language, as far as
         this is known.
         """
@@ -75,7 +75,7 @@ class AssayOutcome:
         return rates
 
 
-def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOutcome:
+def score_output_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOutcome:
     """Make pairs of outputs, score both outputs of each pair with every metric, and compute how often each
     metric orders the pairs correctly, in every context.
     """
@@ -119,7 +119,7 @@ def score_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOu
         context_properties=summarize_outputs_by_context(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
-        pairs_from=_find_who_made_pairs(plan.settings.pairs, sample),
+        pairs_from=_describe_origin_of_pairs(plan.settings.pairs, sample),
         human_pairs=human_pairs,
     )
     execution.report_progress("judging", 1, 1)
@@ -153,17 +153,17 @@ def make_and_score_output_pairs(
         sample = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
             sample = pairs.sample_pairs_per_output(plan.settings.per_output)
-        metrics = attach_precomputed_scores(dataset, pairs, metrics)
+        metrics = look_up_precomputed_scores_of_pairs(dataset, pairs, metrics)
         with collect_warnings() as notes:
-            scored = score_pairs(
+            scored = score_output_pairs(
                 dataset,
                 pairs,
                 metrics,
                 execution,
-                sample=sample,
+                sampled_pairs=sample,
                 clusters=prepared_assay.clusters,
                 weights=output_weights,
-                additional_rows=prepared_assay.find_human_scored_rows(),
+                additional_output_rows=prepared_assay.find_human_scored_rows(),
             )
         if not dataset.task_definition.is_ranking:
             score_sample = select_every_nth_scored_output(dataset, scored)
@@ -171,7 +171,7 @@ def make_and_score_output_pairs(
     return sample, scored, metrics, score_sample
 
 
-def attach_precomputed_scores(
+def look_up_precomputed_scores_of_pairs(
     dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]
 ) -> tuple[Metric, ...]:
     """Give the metrics whose scores were read from files the texts of the pairs, so that their scores are
@@ -179,14 +179,14 @@ def attach_precomputed_scores(
     """
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
-    texts = list_distinct_texts(list_texts_to_score(dataset, pairs))
+    texts = list_distinct_texts(list_texts_of_pairs(dataset, pairs))
     return tuple(
         metric.look_up_scores_of_texts(texts) if isinstance(metric, PrecomputedScores) else metric
         for metric in metrics
     )
 
 
-def _find_who_made_pairs(pairs_option: object, sampled_pairs: Pairs) -> str:
+def _describe_origin_of_pairs(pairs_option: object, sampled_pairs: Pairs) -> str:
     """Say in one word where pairs come from: `rule`, `model` or `people`, and nothing for pairs that the user
     made.
     """

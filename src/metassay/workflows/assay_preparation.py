@@ -233,22 +233,22 @@ def _list_computed_and_precomputed_metrics(
 
 def _choose_execution_options(
     options: AssayOptions,
-    plan: AssayPlan,
-    run: RunFolder | None,
+    assay_plan: AssayPlan,
+    run_folder: RunFolder | None,
     environment: Mapping[str, Any],
-    llm: LlmSettings | None,
+    llm_settings: LlmSettings | None,
 ) -> ExecutionOptions:
     """Choose the number of workers, and open the stores of scores and texts in the run folder and the
     cache.
     """
-    run_scores = None if run is None else run.scores
-    run_texts = None if run is None else run.open_stored_texts(json.dumps(environment))
+    run_scores = None if run_folder is None else run_folder.scores
+    run_texts = None if run_folder is None else run_folder.open_stored_texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores
     text_store: TextStore | None = run_texts
     cache_folder = choose_cache_folder(options.cache)
     cluster = parse_engine_option(options.engine)
     if cache_folder is not None:
-        score_store = CachedScores(run_scores, cache_folder, plan.metrics)
+        score_store = CachedScores(run_scores, cache_folder, assay_plan.metrics)
         text_store = CachedTexts(run_texts, cache_folder, environment)
     if cluster is not None and score_store is None:
         raise InputError("a Ray cluster needs a run folder or a cache.", remedy="Pass --out.")
@@ -258,6 +258,6 @@ def _choose_execution_options(
         text_store=text_store,
         cluster=cluster,
         progress=options.progress,
-        llm=llm,
-        scratch=ScratchTables(None if run is None else run.path / SHARDS_FOLDER),
+        llm=llm_settings,
+        scratch=ScratchTables(None if run_folder is None else run_folder.path / SHARDS_FOLDER),
     )

@@ -20,7 +20,7 @@ from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.credit_files import CREDITS_FILE, count_correctly_ordered_pairs_by_cluster
-from metassay.workflows.outcome_tables import build_pair_search_table, mark_correctly_ordered_pairs
+from metassay.workflows.outcome_tables import build_pair_outcome_table, build_pair_search_table
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 def is_run_finished(
-    run_folder: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
+    run_folder: RunFolder, dataset: Dataset, assay_plan: AssayPlan, environment: Mapping[str, Any]
 ) -> bool:
     """Return whether the run folder has complete results of an assay of the same data, with the same settings
     and versions.
 
     False with metrics that cannot be cached: whether their code changed is not known.
     """
-    for metric in plan.metrics:
+    for metric in assay_plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run_folder.has_finished_results(
         hash_code_versions_and_metrics(
-            environment, plan.metrics, _list_values_that_change_results(run_folder, dataset, plan)
+            environment, assay_plan.metrics, _list_values_that_change_results(run_folder, dataset, assay_plan)
         )
     )
 
@@ -53,7 +53,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     content = assay_result.content
     wrong_pairs = assay_result.collect_misordered_pairs()
     manifest = assay_result.build_run_manifest()
-    tables = _build_pair_tables(assay_result)
+    tables = _build_tables_of_output_pairs(assay_result)
     outputs = assay_result.dataset.outputs
     files: dict[str, Any] = {
         OUTPUTS_FILE: [outputs] if is_table_too_large_for_memory(outputs.height) else outputs,
@@ -120,7 +120,9 @@ def _list_values_that_change_results(
     return [perturbations, contexts, reading, custom_task, run_folder.data]
 
 
-def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
+def _build_tables_of_output_pairs(
+    assay_result: AssayResult,
+) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
     """Return the tables of all pairs of an assay by the names of their files. Tables that are on disk already
     are memory-mapped.
     """
@@ -137,5 +139,5 @@ def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame |
     return {
         PAIRS_FILE: assay_result.pairs.frame,
         EXPLORER_FILE: explorer_table,
-        OUTCOMES_FILE: mark_correctly_ordered_pairs(scored),
+        OUTCOMES_FILE: build_pair_outcome_table(scored),
     }

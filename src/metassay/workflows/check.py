@@ -56,7 +56,11 @@ from metassay.results.check import (
 )
 from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.check_tables import check_score_table, check_verdict_table, find_kind_of_table
+from metassay.workflows.check_tables import (
+    describe_score_table,
+    describe_verdict_table,
+    guess_kind_of_table_rows,
+)
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
@@ -107,7 +111,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     except UnknownName:
         raise  # An option names something that does not exist, whatever the table holds.
     except InputError:
-        found_kind = find_kind_of_table(dataset, options)
+        found_kind = guess_kind_of_table_rows(dataset, options)
         if found_kind is None:
             raise
         kind = found_kind
@@ -119,10 +123,10 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         "columns": dict(options.columns or {}),
     }
     if kind == SCORES:
-        content, hashes = check_score_table(dataset, options)
+        content, hashes = describe_score_table(dataset, options)
         return _build_and_write_check_result(content, chosen, hashes, options)
     if kind == VERDICTS:
-        content, verdicts = check_verdict_table(dataset, options)
+        content, verdicts = describe_verdict_table(dataset, options)
         return _build_and_write_check_result(content, chosen, {"table": hash_verdict_rows(verdicts)}, options)
     if kind == PAIRS:
         data = read(dataset, **reading, pairs=True)
@@ -142,70 +146,72 @@ def _reject_options_for_reading_files(reading_options: Mapping[str, Any]) -> Non
 
 
 def _build_and_write_check_result(
-    content: CheckContent,
-    configuration: Mapping[str, Any],
+    check_content: CheckContent,
+    result_settings: Mapping[str, Any],
     input_hash: str | Mapping[str, str],
     options: CheckOptions,
 ) -> CheckResult:
     """Add the questions that the data can answer to the result, and write it to the folder that `out`
     names.
     """
-    values = {name: getattr(content, name) for name in content.__struct_fields__}
-    values["questions"] = list_user_questions_answerable_first(content)
-    values["verdict"] = build_check_verdict(content)
+    values = {name: getattr(check_content, name) for name in check_content.__struct_fields__}
+    values["questions"] = list_user_questions_answerable_first(check_content)
+    values["verdict"] = build_check_verdict(check_content)
     result = CheckResult(**values)
     if options.out is not None:
-        identity = {"command": "check", "configuration": configuration, "input": input_hash}
+        identity = {"command": "check", "configuration": result_settings, "input": input_hash}
         _write_check_result(RunFolder.open_for_writing(options.out, identity), result)
     return result
 
 
-def _describe_outputs_of_dataset(data: Dataset, options: CheckOptions) -> tuple[CheckContent, dict[str, Any]]:
+def _describe_outputs_of_dataset(
+    dataset: Dataset, options: CheckOptions
+) -> tuple[CheckContent, dict[str, Any]]:
     """Describe a data set of outputs, or of pairs of outputs. Returns also the settings that the description
     depends on.
     """
-    normalisation = choose_text_normalisation(data, options.normalize)
-    metrics = choose_metrics(data, options.metrics, normalisation)
+    normalisation = choose_text_normalisation(dataset, options.normalize)
+    metrics = choose_metrics(dataset, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
-    prepared = prepare_dataset_for_scoring(data, normalize=options.normalize, keep_references=False)
+    prepared = prepare_dataset_for_scoring(dataset, normalize=options.normalize, keep_references=False)
     workers = choose_worker_count(options.workers)
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_duration(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.
-    forecasts = [] if data.rows_are_pairs else estimate_perturbed_output_counts(prepared, workers=workers)
-    metric_columns = _find_metric_columns(data)
-    contexts = [name for name in data.metadata if name not in metric_columns]
-    summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})
-    outputs = Counter(data.outputs["system"])
-    languages = Counter(language or "unknown" for language in data.languages)
-    missing = {name: data.outputs[name].null_count() for name in data.outputs.columns}
-    test_sets = _list_test_sets(data)
+    forecasts = [] if dataset.rows_are_pairs else estimate_perturbed_output_counts(prepared, workers=workers)
+    metric_columns = _find_columns_with_metric_scores(dataset)
+    contexts = [name for name in dataset.metadata if name not in metric_columns]
+    summary = summarize_dataset(dataset, {metric.spec: metric.higher_is_better for metric in metrics})
+    outputs = Counter(dataset.outputs["system"])
+    languages = Counter(language or "unknown" for language in dataset.languages)
+    missing = {name: dataset.outputs[name].null_count() for name in dataset.outputs.columns}
+    test_sets = _list_test_sets(dataset)
     rated_items = {}
-    for name in data.human:
+    for name in dataset.human:
         if test_sets:
             rated_items[name] = sum(test_set.rated_items[name] for test_set in test_sets)
         else:
-            rated_items[name] = _count_rated_items(data.outputs, name)
+            rated_items[name] = _count_rated_items(dataset.outputs, name)
     content = CheckContent(
-        kind=PAIRS if data.rows_are_pairs else OUTPUTS,
-        task=data.task,
-        task_guess=data.task_guess,
-        items=data.outputs["item"].n_unique(),
-        outputs=len(data),
-        systems=[SystemCount(system, outputs[system]) for system in data.systems],
+        kind=PAIRS if dataset.rows_are_pairs else OUTPUTS,
+        task=dataset.task,
+        task_guess=dataset.task_guess,
+        items=dataset.outputs["item"].n_unique(),
+        outputs=len(dataset),
+        systems=[SystemCount(system, outputs[system]) for system in dataset.systems],
         languages=dict(sorted(languages.items())),
-        references=_count_outputs_by_number_of_references(data),
-        human={name: len(data) - data.outputs[name].null_count() for name in data.human},
-        contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
+        references=_count_outputs_by_number_of_references(dataset),
+        human={name: len(dataset) - dataset.outputs[name].null_count() for name in dataset.human},
+        contexts={name: dataset.outputs[name].n_unique() for name in ("system", *contexts)},
         metric_columns=metric_columns,
         rated_items=rated_items,
         test_sets=test_sets,
         # Systems of different test sets cannot be compared.
-        undecided_systems=None if test_sets else _find_two_best_systems(data),
+        undecided_systems=None if test_sets else _find_two_best_systems(dataset),
         missing={name: count for name, count in missing.items() if count},
         empty_outputs=sum(system.empty_outputs for system in summary.systems),
-        reference_systems=list(find_systems_equal_to_references(data)),
-        left_out=dict(data.left_out),
+        reference_systems=list(find_systems_equal_to_references(dataset)),
+        left_out=dict(dataset.left_out),
         normalize=normalisation,
         metrics=[CheckedMetric(metric.spec, metric.signature, metric.higher_is_better) for metric in metrics],
         perturbations=[
@@ -216,9 +222,9 @@ def _describe_outputs_of_dataset(data: Dataset, options: CheckOptions) -> tuple[
         ],
         estimate=estimate,
         notes=[
-            *data.notes,
-            *warn_of_unknown_language(data),
-            *_warn_if_score_scales_differ(data),
+            *dataset.notes,
+            *warn_of_unknown_language(dataset),
+            *_warn_if_score_scales_differ(dataset),
             *metric_warnings,
         ],
         data=summary,
@@ -236,7 +242,7 @@ def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> Non
     run_folder.write_result_files({"results/check.json": content, TIMINGS: estimate})
 
 
-def _find_metric_columns(dataset: Dataset) -> list[str]:
+def _find_columns_with_metric_scores(dataset: Dataset) -> list[str]:
     """Find columns that look like metric scores: columns of decimals, and of integers with too many values to
     be contexts.
     """
@@ -312,14 +318,14 @@ def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
     return {str(references): outputs for references, outputs in sorted(counts.items())}
 
 
-def _warn_if_score_scales_differ(data: Dataset) -> list[str]:
+def _warn_if_score_scales_differ(dataset: Dataset) -> list[str]:
     """Return a note for each system whose human scores seem to be on another scale than those of other
     systems.
     """
     notes = []
-    for human_score in data.human:
-        notes += warn_if_score_scales_differ_in_table(data.outputs, human_score)
-        scores = data.outputs[human_score].to_numpy()
+    for human_score in dataset.human:
+        notes += warn_if_score_scales_differ_in_table(dataset.outputs, human_score)
+        scores = dataset.outputs[human_score].to_numpy()
         notes += warn_of_values_that_may_mean_missing(human_score, scores)
     return notes
 

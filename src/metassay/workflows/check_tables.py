@@ -46,40 +46,40 @@ from metassay.workflows.read_scores import read_human_and_metric_scores
 from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
 
 
-def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
+def guess_kind_of_table_rows(data_source: Source, options: CheckOptions) -> str | None:
     """Find out what the rows of a table are that has no outputs: metric scores, verdicts or pairs. Returns
     None if that is not clear.
     """
-    tables = _read_tables_to_guess_kind(source, options)
+    tables = _read_tables_to_guess_kind(data_source, options)
     chosen = options.columns or {}
     columns = [name for table in tables for name in table.frame.columns]
     if not tables or any(name not in columns for name in chosen.values()):
         return None
-    if _has_output_and_worse_columns(columns, chosen):
+    if _has_columns_of_output_pairs(columns, chosen):
         return PAIRS
     # `judge` does not select systems, because a verdict may be about two.
     selects_systems = bool(options.systems or options.exclude_systems)
-    if _has_verdict_columns(columns, chosen) and not selects_systems:
+    if _has_columns_of_verdicts(columns, chosen) and not selects_systems:
         return VERDICTS
-    if all(_has_metric_score_columns(table.frame, options) for table in tables):
+    if all(_has_columns_of_metric_scores(table.frame, options) for table in tables):
         return SCORES
     return None
 
 
-def _read_tables_to_guess_kind(source: Source, options: CheckOptions) -> list[RawTable]:
+def _read_tables_to_guess_kind(data_source: Source, options: CheckOptions) -> list[RawTable]:
     """Read the tables of a source, to find out what their rows are. The list is empty if it has no tables, or
     is a pipe that can be read only once.
     """
-    paths = [source] if isinstance(source, str) else source
+    paths = [data_source] if isinstance(data_source, str) else data_source
     if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
         return []
     try:
-        return read_tables(source, ReaderOptions(quoting=options.quoting))
+        return read_tables(data_source, ReaderOptions(quoting=options.quoting))
     except InputError:
         return []
 
 
-def _has_output_and_worse_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_columns_of_output_pairs(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row an output and a worse one."""
     has_outputs = "output" in chosen_columns or select_columns_by_name(
         column_names, list_possible_column_names("output")
@@ -89,7 +89,7 @@ def _has_output_and_worse_columns(column_names: Sequence[str], chosen_columns: M
     )
 
 
-def _has_verdict_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_columns_of_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row the verdict of a judge, or two outputs that a
     judge can compare.
 
@@ -117,25 +117,27 @@ def _has_verdict_columns(column_names: Sequence[str], chosen_columns: Mapping[st
     return has_two_outputs and has_column_or_synonym("better")
 
 
-def _has_metric_score_columns(frame: pl.DataFrame, options: CheckOptions) -> bool:
+def _has_columns_of_metric_scores(table: pl.DataFrame, options: CheckOptions) -> bool:
     """Return whether a table has columns for the item, the system and at least one metric."""
-    names = {name.lower() for name in frame.columns}
+    names = {name.lower() for name in table.columns}
     chosen = options.columns or {}
     for role in ("item", "system"):
-        if role not in chosen and not select_columns_by_name(frame.columns, list_possible_column_names(role)):
+        if role not in chosen and not select_columns_by_name(table.columns, list_possible_column_names(role)):
             return False
     if {"metric", "score"} <= names:
         return True
-    human = [name for name in split_comma_separated_names(options.human) if name in frame.columns]
-    _, metric_columns = find_score_columns(frame, human, metadata_columns=[*chosen.values()])
+    human = [name for name in split_comma_separated_names(options.human) if name in table.columns]
+    _, metric_columns = find_score_columns(table, human, metadata_columns=[*chosen.values()])
     return bool(metric_columns)
 
 
-def check_score_table(source: Source, options: CheckOptions) -> tuple[CheckContent, Mapping[str, str]]:
+def describe_score_table(
+    data_source: Source, options: CheckOptions
+) -> tuple[CheckContent, Mapping[str, str]]:
     """Describe a table of metric scores that has no outputs. Returns also hashes of its content."""
     reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
     rank_options = RankOptions(**reading, human=options.human)
-    scores = read_human_and_metric_scores(source, rank_options, needs_human_scores=False)
+    scores = read_human_and_metric_scores(data_source, rank_options, needs_human_scores=False)
     summary = scores.summary or DataSummary(outputs=0, items=0, systems=[])
     test_sets = _count_items_of_test_sets(scores.cubes)
     rated_items: Counter[str] = Counter()
@@ -194,12 +196,12 @@ def _count_items_of_test_sets(score_cubes: Sequence[ScoreCube]) -> list[CheckedT
     return test_sets
 
 
-def _count_outputs_by_language(summary: DataSummary) -> dict[str, int]:
+def _count_outputs_by_language(data_summary: DataSummary) -> dict[str, int]:
     """Count the outputs of the only language in the data. If there are several, the result is empty, since
     scores do not say which they belong to.
     """
-    languages = {language for score in summary.scores for language in score.languages}
-    return dict.fromkeys(languages, summary.outputs) if len(languages) == 1 else {}
+    languages = {language for score in data_summary.scores for language in score.languages}
+    return dict.fromkeys(languages, data_summary.outputs) if len(languages) == 1 else {}
 
 
 def _count_distinct_metadata_values(score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
@@ -213,13 +215,17 @@ def _count_distinct_metadata_values(score_cubes: Sequence[ScoreCube]) -> dict[st
     return {name: len(labels) for name, labels in values.items()}
 
 
-def check_verdict_table(source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
+def describe_verdict_table(data_source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
     """Describe a table of verdicts of judges, or of pairs that a judge can compare. Returns also the rows of
     the table.
     """
     judge_column = (options.columns or {}).get("judge")
     table = read_verdicts(
-        source, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
+        data_source,
+        join=options.join,
+        where=options.where,
+        quoting=options.quoting,
+        judge_column=judge_column,
     )
     human = next(iter(split_comma_separated_names(options.human)), None)
     columns = options.columns or {}
@@ -249,13 +255,15 @@ def check_verdict_table(source: Source, options: CheckOptions) -> tuple[CheckCon
 
 
 def _describe_unjudged_pairs(
-    table: VerdictFrame, columns: Mapping[str, str], human_column: str | None
+    verdict_frame: VerdictFrame, chosen_columns: Mapping[str, str], human_column: str | None
 ) -> CheckContent:
     """Describe pairs of which the better output is known, but which no judge has compared yet."""
-    label_columns = select_columns_by_name(table.frame.columns, VERDICT_COLUMNS["better"])
-    labels = human_column or columns.get("better") or label_columns[0]
+    label_columns = select_columns_by_name(verdict_frame.frame.columns, VERDICT_COLUMNS["better"])
+    labels = human_column or chosen_columns.get("better") or label_columns[0]
     # The human labels take the place of the verdicts.
-    parsed = parse_verdicts(table.frame, columns={**columns, "winner": labels}, file=table.file)
+    parsed = parse_verdicts(
+        verdict_frame.frame, columns={**chosen_columns, "winner": labels}, file=verdict_frame.file
+    )
     verdicts = CheckedVerdicts(
         kind=parsed.kind,
         judges=[],
@@ -266,7 +274,7 @@ def _describe_unjudged_pairs(
         has_both_orders=False,
         has_families=False,
     )
-    return _describe_table_of_judge_verdicts(parsed, table.frame, verdicts, table.notes)
+    return _describe_table_of_judge_verdicts(parsed, verdict_frame.frame, verdicts, verdict_frame.notes)
 
 
 def _describe_table_of_judge_verdicts(
@@ -310,10 +318,10 @@ def _count_judged_pairs_or_outputs(verdicts: pl.DataFrame) -> int:
     return int(verdicts.select([name for name in QUESTION_COLUMNS if name in verdicts.columns]).n_unique())
 
 
-def _count_verdicts_by_system(table: VerdictTable) -> list[tuple[str, int]]:
+def _count_verdicts_by_system(verdict_table: VerdictTable) -> list[tuple[str, int]]:
     """Count the verdicts on the outputs of each system, in the order of the names of the systems."""
     counts: Counter[str] = Counter()
     for name in ("system", "system_1", "system_2"):
-        if name in table.frame.columns:
-            counts.update(table.frame[name].drop_nulls().to_list())
+        if name in verdict_table.frame.columns:
+            counts.update(verdict_table.frame[name].drop_nulls().to_list())
     return sorted(counts.items())

@@ -77,23 +77,23 @@ def compare(*runs: str | Path) -> CompareResult:
 
 
 def compare_run_folders(
-    before: RunFolder, after: RunFolder, result_before: AssayContent, result_after: AssayContent
+    earlier_run: RunFolder, later_run: RunFolder, earlier_result: AssayContent, later_result: AssayContent
 ) -> RunComparison:
     """Compare two assay runs. If they have the same items and systems, their accuracies are compared item by
     item (or document by document).
     """
-    shared = _count_shared_outputs(before, after)
+    shared = _count_outputs_in_both_runs(earlier_run, later_run)
     credits_before = None
     credits_after = None
-    is_same_cluster = result_before.cluster.column == result_after.cluster.column
+    is_same_cluster = earlier_result.cluster.column == later_result.cluster.column
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
     if shared.have_same_items_and_systems and is_same_cluster:
-        credits_before = read_correctly_ordered_pair_counts(before)
-        credits_after = read_correctly_ordered_pair_counts(after)
-    with after.report_unreadable_results():
+        credits_before = read_correctly_ordered_pair_counts(earlier_run)
+        credits_after = read_correctly_ordered_pair_counts(later_run)
+    with later_run.report_unreadable_results():
         comparison = compare_runs(
-            result_before, result_after, credits_before=credits_before, credits_after=credits_after
+            earlier_result, later_result, credits_before=credits_before, credits_after=credits_after
         )
     return msgspec.structs.replace(
         comparison,
@@ -103,12 +103,12 @@ def compare_run_folders(
     )
 
 
-def _count_shared_outputs(run_before: RunFolder, run_after: RunFolder) -> SharedOutputs:
+def _count_outputs_in_both_runs(earlier_run: RunFolder, later_run: RunFolder) -> SharedOutputs:
     """Count the outputs that have the same item and system in two runs, and those of them that have the same
     text.
     """
-    old = _read_output_hashes(run_before)
-    new = _read_output_hashes(run_after)
+    old = _read_output_hashes(earlier_run)
+    new = _read_output_hashes(later_run)
     key = ["item", "system"]
     same_key = old.join(new, on=key, how="semi")
     same_text = old.join(new, on=[*key, "text"], how="semi")

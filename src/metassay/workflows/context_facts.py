@@ -65,14 +65,14 @@ def _find_columns_constant_within_contexts(
     return constant
 
 
-def _average_values_by_context(values: FloatArray, context: Context) -> list[float] | None:
+def _average_values_by_context(output_values: FloatArray, context: Context) -> list[float] | None:
     """Return the mean of a value of the outputs in each context; None if a context has no values."""
-    is_used = (context.codes >= 0) & ~np.isnan(values)
+    is_used = (context.codes >= 0) & ~np.isnan(output_values)
     codes = context.codes[is_used]
     counts = np.bincount(codes, minlength=len(context.values))
     if not (counts > 0).all():
         return None
     means: list[float] = (
-        np.bincount(codes, values[is_used], minlength=len(context.values)) / counts
+        np.bincount(codes, output_values[is_used], minlength=len(context.values)) / counts
     ).tolist()
     return means

@@ -30,7 +30,7 @@ DEFAULT_METRICS = ("bleu", "chrf")
 def compare_corpus_scores_with_segment_means(
     source: Source,
     datasets: Sequence[RankingData],
-    settings: ComparisonSettings,
+    comparison_settings: ComparisonSettings,
     metrics: Sequence[str] = DEFAULT_METRICS,
 ) -> list[CorpusAgreement]:
     """Measure how well metrics agree with human scores, once by their corpus scores and once by the means of
@@ -45,7 +45,11 @@ def compare_corpus_scores_with_segment_means(
         statistics = _compute_sufficient_statistics_of_outputs(bound_metric, texts)
         for data in datasets:
             arranged = _arrange_statistics_by_system_and_item(texts, data, statistics)
-            rows.append(_compare_corpus_scores_with_segment_means(data, bound_metric, arranged, settings))
+            rows.append(
+                _compare_corpus_and_segment_scores_of_metric(
+                    data, bound_metric, arranged, comparison_settings
+                )
+            )
     return rows
 
 
@@ -70,11 +74,11 @@ def _arrange_statistics_by_system_and_item(
     return grid.arrange_as_system_by_item_matrix(output_statistics)
 
 
-def _compare_corpus_scores_with_segment_means(
+def _compare_corpus_and_segment_scores_of_metric(
     ranking_data: RankingData,
     metric: StatisticsMetric,
     output_statistics: FloatArray,
-    settings: ComparisonSettings,
+    comparison_settings: ComparisonSettings,
 ) -> CorpusAgreement:
     """Compute how often corpus scores and mean segment scores order two systems as people do (pairwise
     accuracy).
@@ -100,15 +104,15 @@ def _compare_corpus_scores_with_segment_means(
             human,
             complete_statistics,
             convert_statistics_to_corpus_scores,
-            permutations=settings.permutations,
-            seed=settings.seed,
+            permutations=comparison_settings.permutations,
+            seed=comparison_settings.seed,
         ),
         spa_item_means=soft_pairwise_accuracy(
             human,
             item_scores,
             method="permutation",
-            permutations=settings.permutations,
-            seed=settings.seed,
+            permutations=comparison_settings.permutations,
+            seed=comparison_settings.seed,
         ),
         pa_corpus=float(correlate_system_scores("pa", human.mean(axis=1), corpus_scores)),
         pa_item_means=pairwise_accuracy(human, item_scores),

@@ -57,20 +57,20 @@ class Dashboard:
         self._overview_page: tuple[OverviewContent, str] | None = None
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
-    def render_run_list(self, page: str | None = None) -> str:
+    def render_run_list(self, page_number: str | None = None) -> str:
         """Render one page of the list of all runs as HTML. By default it is the last page."""
         with self._overview_lock:
-            overview = self.runs.summarize_runs_on_page(_parse_page_number(page))
+            overview = self.runs.summarize_runs_on_page(_parse_page_number(page_number))
             # The collection returns the same object as long as no file changed.
             if self._overview_page is None or self._overview_page[0] is not overview:
-                links = {run.name: _build_run_links(run) for run in overview.runs}
+                links = {run.name: _build_urls_of_run_pages(run) for run in overview.runs}
                 self._overview_page = (overview, render_overview(overview, links))
             return self._overview_page[1]
 
-    def build_run_list_json(self, page: str | None = None) -> str:
+    def build_run_list_json(self, page_number: str | None = None) -> str:
         """Return one page of the list of all runs as JSON. By default it is the last page."""
         with self._overview_lock:
-            return self.runs.summarize_runs_on_page(_parse_page_number(page)).to_json()
+            return self.runs.summarize_runs_on_page(_parse_page_number(page_number)).to_json()
 
     def render_page_of_changes_over_runs(self) -> str:
         """Render the page that says whether metrics or judges changed over all runs."""
@@ -97,7 +97,7 @@ class Dashboard:
         # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
             page = explorer.read_search_result_page(query, other_table)
-        view = self._collect_pair_explorer_data(run_name, run, explorer, page, other_table)
+        view = self._collect_content_of_pair_search_page(run_name, run, explorer, page, other_table)
 
         def build_link_to_changed_query(**changes: Any) -> str:
             """Return the URL of the same query with some fields changed. It leads to the first page of the
@@ -105,7 +105,7 @@ class Dashboard:
             """
             if changes:
                 changes = {"page": 1, **changes}
-            return _build_url_path_of_explorer(run_name, replace(page.query, **changes))
+            return _build_url_path_of_pair_search(run_name, replace(page.query, **changes))
 
         return render_pair_explorer_page(view, build_link_to_changed_query)
 
@@ -146,38 +146,38 @@ class Dashboard:
                 self._open_runs.popitem(last=False)
             return self._open_runs[state]
 
-    def _collect_pair_explorer_data(
+    def _collect_content_of_pair_search_page(
         self,
         run_name: str,
         run_folder: RunFolder,
-        explorer: PairExplorer,
-        page: PairPage,
-        other_table: PairTable | None,
+        pair_explorer: PairExplorer,
+        pair_page: PairPage,
+        other_pair_table: PairTable | None,
     ) -> ExplorerContent:
         """Collect everything that the page with the pairs of a run shows."""
-        table = explorer.table
+        table = pair_explorer.table
         summary = self.runs.summarize_run(run_name)
         notes = read_notes(run_folder)
-        column = page.query.column
+        column = pair_page.query.column
         return ExplorerContent(
             run=run_name,
             path=_build_url_path_of_run(run_name),
             report_path=_build_url_path_of_run(run_name, "report") if summary.has_report else None,
             task=summary.task,
-            page=page,
+            page=pair_page,
             total=table.total,
             has_outcomes=table.has_outcomes,
             metrics=table.metrics,
             assayed_metrics=table.compared_metrics,
-            shown_metrics=explorer.choose_shown_metrics(page.query),
+            shown_metrics=pair_explorer.choose_shown_metrics(pair_page.query),
             context_columns=table.context_columns,
             context_values=table.list_distinct_values(f"context/{column}") if column else [],
             systems=table.list_distinct_values("system"),
             perturbations=table.list_distinct_values("perturbation"),
             accuracies=table.read_metric_accuracies(column) if column else [],
-            search_parts=explorer.part_count_for_text_search,
+            search_parts=pair_explorer.part_count_for_text_search,
             other_runs=[other for other in self.runs.list_runs_with_searchable_pairs() if other != run_name],
-            other_metrics=table.metrics if other_table is None else other_table.metrics,
+            other_metrics=table.metrics if other_pair_table is None else other_pair_table.metrics,
             notes=RunNotes(
                 text=notes,
                 version=hash_notes(notes),
@@ -203,13 +203,13 @@ def _build_url_path_of_run(run_name: str, page: str = "") -> str:
     return f"/runs/{quote(run_name, safe='')}/{page}"
 
 
-def _build_url_path_of_explorer(run_name: str, pair_query: PairQuery) -> str:
+def _build_url_path_of_pair_search(run_name: str, pair_query: PairQuery) -> str:
     """Build the path of the URL that lists the pairs of a run which match a query."""
     values = urlencode(pair_query.to_query_values())
     return f"{_build_url_path_of_run(run_name)}?{values}" if values else _build_url_path_of_run(run_name)
 
 
-def _build_run_links(run_summary: RunSummary) -> dict[str, str]:
+def _build_urls_of_run_pages(run_summary: RunSummary) -> dict[str, str]:
     """Build the paths of the URLs of all pages that a run has."""
     links = {}
     if run_summary.has_pairs:

@@ -49,7 +49,11 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_human_and_metric_scores
-from metassay.workflows.run_files import check_output_file, write_result, write_table_file
+from metassay.workflows.run_files import (
+    check_output_file_is_writable,
+    write_result_to_run_folder,
+    write_table_file,
+)
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
     "dataset": pl.String,
@@ -91,7 +95,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of how much metrics favour systems, with one row per data set and metric."""
-        rows = [_convert_metric_result_to_table_row(entry) for entry in self.metrics]
+        rows = [_build_table_row_of_metric(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def build_page(self) -> Page:
@@ -99,7 +103,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         return build_system_dependence_page(self, self.curves)
 
 
-def _convert_metric_result_to_table_row(metric_result: MetricDependence) -> list[Any]:
+def _build_table_row_of_metric(metric_result: MetricDependence) -> list[Any]:
     """Build the table row of one metric on one data set."""
     explained = sum(pair.explained for pair in metric_result.inversions)
     counts = {"inversions": len(metric_result.inversions), "explained": explained}
@@ -176,11 +180,13 @@ def depend(human_and_metric_scores: Source, options: DependOptions) -> DependRes
         result, verdict=list_main_findings_on_favoured_systems(prepare_system_dependence_report(result))
     )
     if run is not None:
-        write_result(run, "depend", result, render_files_of_fitted_curves_and_charts(result, result.curves))
+        write_result_to_run_folder(
+            run, "depend", result, render_files_of_fitted_curves_and_charts(result, result.curves)
+        )
     return result
 
 
-def _check_depend_options(data: Source, options: DependOptions) -> None:
+def _check_depend_options(data_source: Source, options: DependOptions) -> None:
     """Raise an error if options contradict each other."""
     if options.panel and options.human is not None:
         raise InputError(
@@ -193,27 +199,27 @@ def _check_depend_options(data: Source, options: DependOptions) -> None:
         raise InputError(
             "a correction needs human scores of systems.", remedy="Leave out --panel and --by, or --correct."
         )
-    sources = data if isinstance(data, list | tuple) else [data]
+    sources = data_source if isinstance(data_source, list | tuple) else [data_source]
     files = [str(source) for source in sources if isinstance(source, str | os.PathLike)]
-    check_output_file(options.correct, files)
+    check_output_file_is_writable(options.correct, files)
 
 
-def _read_human_and_metric_scores(data: Source, options: DependOptions) -> SelectedScores:
+def _read_human_and_metric_scores(data_source: Source, options: DependOptions) -> SelectedScores:
     """Read human and metric scores. Human scores may be missing if each metric is compared with the other
     metrics.
     """
     weight_columns = () if options.weight is None else (options.weight,)
     scores = read_human_and_metric_scores(
-        data, options, further_columns=weight_columns, needs_human_scores=not options.panel
+        data_source, options, further_columns=weight_columns, needs_human_scores=not options.panel
     )
     return scores if options.panel else scores.select_datasets_with_human_score(scores.human)
 
 
 def _create_or_resume_run_folder(
     selected_scores: SelectedScores,
-    human: str,
-    grouping: GroupingColumns,
-    sampling: SamplingSettings,
+    human_column: str,
+    grouping_columns: GroupingColumns,
+    sampling_settings: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
     """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
@@ -222,10 +228,10 @@ def _create_or_resume_run_folder(
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
-        "human": human,
+        "human": human_column,
         "lower_is_better": split_comma_separated_names(options.lower_is_better),
-        **asdict(grouping),
-        **asdict(sampling),
+        **asdict(grouping_columns),
+        **asdict(sampling_settings),
     }
     if options.correct is not None:
         # Added only where it applies, so that other runs keep their identity.
@@ -250,8 +256,8 @@ def _mark_metrics_that_ignore_output_text(
 
 def _measure_metric_bias_towards_systems(
     selected_scores: SelectedScores,
-    grouping: GroupingColumns,
-    sampling: SamplingSettings,
+    grouping_columns: GroupingColumns,
+    sampling_settings: SamplingSettings,
     options: DependOptions,
 ) -> dict[str, DependenceAnalysis]:
     """Measure on each data set how much metrics favour systems. Returns the analyses by the name of the data
@@ -262,12 +268,12 @@ def _measure_metric_bias_towards_systems(
     for cube in selected_scores.cubes:
         if options.panel:
             analysis = analyze_metric_bias_without_human_scores(
-                cube, grouping, sampling, progress=options.progress
+                cube, grouping_columns, sampling_settings, progress=options.progress
             )
         else:
-            outputs = assign_outputs_to_groups(cube, selected_scores.human, grouping)
+            outputs = assign_outputs_to_groups(cube, selected_scores.human, grouping_columns)
             analysis = analyze_metric_bias_between_systems(
-                outputs, sampling, workers=workers, progress=options.progress
+                outputs, sampling_settings, workers=workers, progress=options.progress
             )
         analyses[cube.dataset] = analysis
     return analyses
@@ -354,24 +360,26 @@ def _predict_human_scores_of_dataset(
             corrections += evaluations
             if name != CONSTANT:
                 tables += [
-                    _build_table_with_row_per_score(score_cube, name, metrics[name]),
-                    _build_table_with_row_per_score(score_cube, f"f_G({name})", corrected.pooled_scores),
-                    _build_table_with_row_per_score(score_cube, f"f_k({name})", corrected.system_scores),
+                    _build_table_of_predicted_scores(score_cube, name, metrics[name]),
+                    _build_table_of_predicted_scores(score_cube, f"f_G({name})", corrected.pooled_scores),
+                    _build_table_of_predicted_scores(score_cube, f"f_k({name})", corrected.system_scores),
                 ]
             if options.progress is not None:
                 options.progress("correcting", done, len(metrics))
     return tables, corrections
 
 
-def _build_table_with_row_per_score(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
+def _build_table_of_predicted_scores(
+    score_cube: ScoreCube, metric_name: str, predicted_scores: FloatArray
+) -> pl.DataFrame:
     """Build a table of scores with one row per system and item."""
     items = score_cube.qualified_items
     return pl.DataFrame(
         {
             "item": np.repeat(items, len(score_cube.systems)),
             "system": np.tile(score_cube.systems, len(items)),
-            "metric": metric,
+            "metric": metric_name,
             # Items first: the order of `repeat` and `tile` above.
-            "score": pl.Series(scores.T.ravel()).fill_nan(None),
+            "score": pl.Series(predicted_scores.T.ravel()).fill_nan(None),
         }
     )

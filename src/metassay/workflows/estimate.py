@@ -34,7 +34,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import EstimateOptions
 from metassay.workflows.read import Source
-from metassay.workflows.run_files import write_result
+from metassay.workflows.run_files import write_result_to_run_folder
 
 TARGETS = {"these": THESE_ITEMS, "similar": ITEMS_LIKE_THESE}
 # The fewest labelled units (items or documents) that an interval can be computed from.
@@ -54,11 +54,11 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
     def to_frame(self) -> pl.DataFrame:
         """Return a table of estimated human scores with one row per system, the best system first."""
         return pl.DataFrame(
-            [_convert_estimate_to_row(entry) for entry in self.systems], infer_schema_length=None
+            [_build_table_row_of_system_estimate(entry) for entry in self.systems], infer_schema_length=None
         )
 
 
-def _convert_estimate_to_row(system_estimate: SystemEstimate) -> dict[str, Any]:
+def _build_table_row_of_system_estimate(system_estimate: SystemEstimate) -> dict[str, Any]:
     """Build the table row of one system."""
     return {
         "system": system_estimate.system,
@@ -111,7 +111,7 @@ def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> Estim
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
-            f"only {scores.labelled_unit_count} {_describe_what_was_rated(scores)} have labels, but "
+            f"only {scores.labelled_unit_count} {_name_what_people_rated(scores)} have labels, but "
             f"estimates need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
@@ -134,8 +134,8 @@ def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> Estim
         candidates=[
             CandidateMetric(
                 metric=candidate.metric,
-                for_mean=_convert_to_interval(candidate.for_mean),
-                for_difference=_convert_to_interval(candidate.for_difference),
+                for_mean=_convert_estimate_to_interval(candidate.for_mean),
+                for_difference=_convert_estimate_to_interval(candidate.for_difference),
                 copies_labels=candidate.copies_labels,
             )
             for candidate in choice.candidates
@@ -146,11 +146,11 @@ def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> Estim
     )
     result = msgspec.structs.replace(result, verdict=build_estimate_verdict(result))
     if run is not None:
-        write_result(run, "estimate", result)
+        write_result_to_run_folder(run, "estimate", result)
     return result
 
 
-def _describe_what_was_rated(labelled_scores: LabelledScores) -> str:
+def _name_what_people_rated(labelled_scores: LabelledScores) -> str:
     """Say what was chosen to be rated: items, or values of a column such as documents."""
     return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
@@ -211,7 +211,7 @@ def _estimate_human_scores_by_context(
             if scores.labelled_unit_count < SMALLEST_CONTEXT:
                 notes.append(
                     f"{column} {value} was left out because it has {scores.labelled_unit_count} labelled "
-                    f"{_describe_what_was_rated(scores)}, fewer than {SMALLEST_CONTEXT}."
+                    f"{_name_what_people_rated(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
             estimated = estimate_system_scores(
@@ -229,7 +229,7 @@ def _estimate_human_scores_by_context(
     return contexts, notes
 
 
-def _convert_to_interval(estimate: IntervalEstimate) -> Interval:
+def _convert_estimate_to_interval(estimate: IntervalEstimate) -> Interval:
     """Convert an estimate to the type that results use, with None in place of NaN."""
     return Interval(
         none_if_nan(estimate.value),

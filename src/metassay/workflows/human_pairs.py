@@ -59,7 +59,7 @@ def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
 
 
 def choose_human_score_for_comparison(
-    dataset: Dataset, settings: AssaySettings, requested_column: str | None
+    dataset: Dataset, assay_settings: AssaySettings, requested_column: str | None
 ) -> tuple[str | None, list[str]]:
     """Choose the human score by which results on perturbed pairs are checked; None if there is none.
 
@@ -67,9 +67,9 @@ def choose_human_score_for_comparison(
     `PREFERRED_HUMAN_SCORES`, else the first column; scores of single raters (`mqm:rater1`) come last.
     """
     # Human pairs are compared with perturbed pairs; relevance judgements are the human scores of rankings.
-    if settings.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
+    if assay_settings.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
         return None, []
-    if settings.preprocess != "none":
+    if assay_settings.preprocess != "none":
         return None, ["Human pairs are not used, because people rated the texts before preprocessing."]
     if requested_column is not None or len(dataset.human) == 1:
         return requested_column or dataset.human[0], []

@@ -28,10 +28,14 @@ from metassay.reporting.judge_page import (
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_price_of_answers
+from metassay.workflows.ask_judge import (
+    ask_judge_about_rows,
+    choose_llm_judge,
+    compute_price_of_model_answers,
+)
 from metassay.workflows.options import JudgeOptions
 from metassay.workflows.perturb import cache_llm_answers_in_run_folder
-from metassay.workflows.run_files import VERDICTS, write_result
+from metassay.workflows.run_files import VERDICTS, write_result_to_run_folder
 from metassay.workflows.verdict_files import hash_verdict_rows, read_verdicts
 
 _ONE_OUTPUT_PER_ITEM = (
@@ -52,7 +56,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per judge and one column for each measure of its reliability."""
         return pl.DataFrame(
-            [_convert_judge_result_to_row(entry) for entry in self.judges], infer_schema_length=None
+            [_build_table_row_of_judge(entry) for entry in self.judges], infer_schema_length=None
         )
 
     def describe(self) -> list[str]:
@@ -66,7 +70,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return [claim.sentence for claim in self.verdict]
 
 
-def _convert_judge_result_to_row(judge_result: JudgeEntry) -> dict[str, Any]:
+def _build_table_row_of_judge(judge_result: JudgeEntry) -> dict[str, Any]:
     """Build the table row of one judge."""
     row = {
         name: value
@@ -115,7 +119,7 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
     )
     model_judge = None
     if options.llm is not None:
-        model_judge = choose_judge(options.judge, source.frame).fill_missing_model_name(options.llm)
+        model_judge = choose_llm_judge(options.judge, source.frame).fill_missing_model_name(options.llm)
     run = _create_or_resume_run_folder(source.frame, model_judge, options)
     frame = source.frame
     notes = list(source.notes)
@@ -171,7 +175,7 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
     )
     result = msgspec.structs.replace(result, verdict=list_main_findings_on_judges(result))
     if run is not None:
-        write_result(run, "judge", result, None if asked is None else {VERDICTS: frame})
+        write_result_to_run_folder(run, "judge", result, None if asked is None else {VERDICTS: frame})
     return result
 
 
@@ -195,7 +199,7 @@ def _warn_of_judges_that_contradict_people(
 
 
 def _create_or_resume_run_folder(
-    judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
+    rows_to_judge: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
     """Create or resume the run folder that `out` names; None without `out`. The options and the rows of the
     table identify the run, in any order.
@@ -218,29 +222,29 @@ def _create_or_resume_run_folder(
         configuration["judge"] = model_judge.signature
         configuration["repeats"] = options.repeats
         configuration["language"] = options.language
-    inputs = {"table": hash_verdict_rows(judged_rows)}
+    inputs = {"table": hash_verdict_rows(rows_to_judge)}
     identity = {"command": "judge", "configuration": configuration, "inputs": inputs}
     return RunFolder.open_for_writing(options.out, identity)
 
 
 def _ask_model_for_verdicts(
-    judged_rows: pl.DataFrame,
+    rows_to_judge: pl.DataFrame,
     model_judge: Judge,
-    llm: LlmSettings,
-    run: RunFolder | None,
+    llm_settings: LlmSettings,
+    run_folder: RunFolder | None,
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
     """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
     asked, and notes.
     """
-    asker = Asker.from_settings(cache_llm_answers_in_run_folder(llm, run) or llm)
-    judged_rows, connected_judge = ask_judge(
-        judged_rows, model_judge, asker, repeats=options.repeats, language=options.language
+    asker = Asker.from_settings(cache_llm_answers_in_run_folder(llm_settings, run_folder) or llm_settings)
+    rows_to_judge, connected_judge = ask_judge_about_rows(
+        rows_to_judge, model_judge, asker, repeats=options.repeats, language=options.language
     )
     asked = AskedModel(
         judge=connected_judge.spec,
         signature=connected_judge.signature,
         prompt=connected_judge.prompt_text,
-        cost=compute_price_of_answers(asker),
+        cost=compute_price_of_model_answers(asker),
     )
-    return judged_rows, asked, list(connected_judge.list_notes_on_scores())
+    return rows_to_judge, asked, list(connected_judge.list_notes_on_scores())

@@ -45,7 +45,7 @@ class LabelledData:
 
 
 def read_labelled_scores(
-    data: Source, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool
+    data_source: Source, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool
 ) -> LabelledData:
     """Read a data set with metric scores for all items and human labels for some items.
 
@@ -56,13 +56,13 @@ def read_labelled_scores(
     labels_file = None if options.labels is None else read_annotation_file(options.labels)
     # An annotation file brings labels, so that the data itself need not have any.
     needs_column = needs_labels and labels_file is None
-    read = _read_human_and_metric_scores(data, options, needs_column=needs_column)
+    read = _read_human_and_metric_scores(data_source, options, needs_column=needs_column)
     human = _choose_human_column(read, options, labels_file, needs_labels=needs_labels)
     cube = _choose_labelled_dataset(read.cubes, human, needs_labels=needs_column)
     notes = [*read.notes, *cube.notes]
     if labels_file is not None:
-        cube = _add_annotated_human_scores(cube, human, labels_file, str(options.labels))
-        notes += _check_unrated_items(labels_file, str(options.labels))
+        cube = _add_human_scores_from_annotation_file(cube, human, labels_file, str(options.labels))
+        notes += _warn_of_unrated_items(labels_file, str(options.labels))
         if needs_labels and human not in cube.human_scores:
             raise build_no_labels_error(human)
     if human in cube.human_scores:
@@ -77,7 +77,7 @@ def read_labelled_scores(
     metric_names = [
         name for name in cube.check_metric_names(read.metrics or None) if not _is_probability_column(name)
     ]
-    is_scored = _find_scored_items(cube, metric_names)
+    is_scored = _find_items_scored_by_any_metric(cube, metric_names)
     if not is_scored.all():
         count = int((~is_scored).sum())
         notes.append(
@@ -87,7 +87,7 @@ def read_labelled_scores(
         raise InputError("no item has a metric score for every system.")
     cube = cube.select_items_and_systems(items=is_scored)
     probabilities = None if probabilities is None else probabilities[is_scored]
-    metrics, metric_notes = _select_complete_metrics(cube, metric_names)
+    metrics, metric_notes = _select_metrics_without_missing_scores(cube, metric_names)
     notes += metric_notes
     marked_cube, uninformed = mark_metrics_that_ignore_output_text(cube.select_metrics(list(metrics)))
     metrics = {name: scores for name, scores in metrics.items() if name not in uninformed}
@@ -100,7 +100,7 @@ def read_labelled_scores(
     if human in cube.human_scores:
         labels = cube.get_higher_is_better_scores(human)
     labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
-    probabilities = _check_selection_probabilities(probabilities, labelled_items, cube.items)
+    probabilities = _complete_selection_probabilities(probabilities, labelled_items, cube.items)
     unit = options.cluster
     if unit is None:
         unit = detect_whether_documents_are_labelled(cube, labelled_items)
@@ -122,19 +122,21 @@ def build_no_labels_error(human_column: str) -> InputError:
 
 
 def _read_human_and_metric_scores(
-    data: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool
+    data_source: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool
 ) -> SelectedScores:
     """Read human and metric scores. The column of human scores may be missing if the labels are in a file."""
     try:
-        return read_human_and_metric_scores(data, options, needs_human_scores=False)
+        return read_human_and_metric_scores(data_source, options, needs_human_scores=False)
     except UnknownName:
         if needs_column or options.human is None:
             raise
         # The name may be that of the scores in the annotation file, which the data does not have.
-        return read_human_and_metric_scores(data, replace(options, human=None), needs_human_scores=False)
+        return read_human_and_metric_scores(
+            data_source, replace(options, human=None), needs_human_scores=False
+        )
 
 
-def _add_annotated_human_scores(
+def _add_human_scores_from_annotation_file(
     score_cube: ScoreCube, human_score_name: str, annotations: AnnotationFile, annotation_path: str
 ) -> ScoreCube:
     """Add the labels in a file of ratings to the scores of a data set, with the probabilities of choosing
@@ -167,7 +169,7 @@ def _add_annotated_human_scores(
     )
 
 
-def _check_unrated_items(annotation_file: AnnotationFile, path: str) -> list[str]:
+def _warn_of_unrated_items(annotation_file: AnnotationFile, annotation_path: str) -> list[str]:
     """Return a note on the items in a file of ratings that nobody has rated. If they are too many, raise an
     error.
 
@@ -182,7 +184,7 @@ def _check_unrated_items(annotation_file: AnnotationFile, path: str) -> list[str
     if unrated > LARGEST_UNRATED_SHARE * len(chosen):
         raise InputError(
             f"{statement}; estimates would be biased.",
-            location=InputLocation(file=path),
+            location=InputLocation(file=annotation_path),
             remedy="Have the items in the file rated first.",
         )
     return [f"{statement}. If they differ from the others, estimates are biased."]
@@ -285,7 +287,7 @@ def _get_item_sampling_probabilities(score_cube: ScoreCube) -> FloatArray | None
     return np.asarray(np.where(has_value.any(axis=0), lowest, np.nan))
 
 
-def _check_selection_probabilities(
+def _complete_selection_probabilities(
     probabilities: FloatArray | None, labelled_items: NDArray[np.bool_], items: Sequence[str]
 ) -> FloatArray | None:
     """Check that each labelled item has a probability of being chosen, and set missing probabilities of other
@@ -306,13 +308,13 @@ def _check_selection_probabilities(
     return np.where(np.isnan(probabilities), 1.0, probabilities)
 
 
-def _find_scored_items(score_cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bool_]:
+def _find_items_scored_by_any_metric(score_cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bool_]:
     """Find the items on which at least one metric has scores for every system."""
     has_score = [~np.isnan(score_cube.metric_scores[name]) for name in metrics]
     return np.asarray(np.any(has_score, axis=0).all(axis=0))
 
 
-def _select_complete_metrics(
+def _select_metrics_without_missing_scores(
     score_cube: ScoreCube, metric_names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
     """Return the scores of the metrics that score every output, reversed if lower is better, and a note on

@@ -21,19 +21,21 @@ def collect_requested_metrics(
     chosen: list[str | Metric | Callable[..., Any]] = []
     if metrics is not None:
         chosen += split_metric_names(metrics)
-    chosen += [load_metric_file(location) for location in metric_files]
+    chosen += [load_metric_from_file(location) for location in metric_files]
     return chosen or None
 
 
-def load_metric_file(location: str) -> Metric:
+def load_metric_from_file(file_and_metric_name: str) -> Metric:
     """Load a metric of the user: the class or function that `FILE.py:NAME` names, or a program that computes
     scores.
 
     Errors in the user's code are described with the line of that code.
     """
-    if is_executable_file(location) or not (":" in location or location.endswith(".py")):
-        return ProgramMetric(location)
-    user_object = load_object_from_python_file(location)
+    if is_executable_file(file_and_metric_name) or not (
+        ":" in file_and_metric_name or file_and_metric_name.endswith(".py")
+    ):
+        return ProgramMetric(file_and_metric_name)
+    user_object = load_object_from_python_file(file_and_metric_name)
     try:
         return convert_to_metric(user_object)
     except MetassayError:

@@ -73,18 +73,18 @@ def list_installed_models(*folders: str | Path) -> ModelsResult:
     """List the neural models that are installed: in the Hugging Face cache, in Python packages, and in
     further folders.
     """
-    locations = [*_find_cached_models(), *_find_packaged_models()]
+    locations = [*_find_models_in_hugging_face_cache(), *_find_models_in_installed_packages()]
     locations += [(str(folder), Path(folder)) for folder in folders]
     models = []
     for name, folder in locations:
         metrics = _find_metrics_that_can_use_model(folder)
         if metrics is not None:
-            models.append(_describe_model(name, folder, metrics))
+            models.append(_describe_installed_model(name, folder, metrics))
     searched = [str(get_hub_folder()), "installed packages", *map(str, folders)]
     return ModelsResult(models=models, searched=searched)
 
 
-def _find_cached_models() -> Iterator[tuple[str, Path]]:
+def _find_models_in_hugging_face_cache() -> Iterator[tuple[str, Path]]:
     """Yield the name and the folder of each completely downloaded model in the Hugging Face cache."""
     for entry in sorted(get_hub_folder().glob("models--*")):
         name = entry.name.removeprefix("models--").replace("--", "/")
@@ -94,7 +94,7 @@ def _find_cached_models() -> Iterator[tuple[str, Path]]:
             continue
 
 
-def _find_packaged_models() -> Iterator[tuple[str, Path]]:
+def _find_models_in_installed_packages() -> Iterator[tuple[str, Path]]:
     """Yield the name and the folder of each model that is part of an installed Python package."""
     for name, package in MODEL_PACKAGES.items():
         try:
@@ -104,67 +104,67 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
         yield name, find_model_folder(package)
 
 
-def _find_metrics_that_can_use_model(folder: Path) -> str | None:
+def _find_metrics_that_can_use_model(model_folder: Path) -> str | None:
     """Return the names of the metrics that can use the model in a folder; None if there are none."""
-    if (folder / "hparams.yaml").is_file():
-        hparams = read_hyperparameters(folder / "hparams.yaml")
+    if (model_folder / "hparams.yaml").is_file():
+        hparams = read_hyperparameters(model_folder / "hparams.yaml")
         model_class = str(hparams.get("class_identifier"))
         if model_class == UNIFIED and not was_trained_with_references(hparams):
             return METRICS_WITHOUT_REFERENCE
         return COMET_METRICS[model_class] if model_class in CLASS_DEFAULTS else None
-    if (folder / "weights.npz").is_file() and (folder / "sp.model").is_file():
+    if (model_folder / "weights.npz").is_file() and (model_folder / "sp.model").is_file():
         return SENTENCE_METRICS
-    if not (folder / "config.json").is_file():
+    if not (model_folder / "config.json").is_file():
         return None
     metrics = []
-    if (folder / "modules.json").is_file():
+    if (model_folder / "modules.json").is_file():
         metrics.append(SENTENCE_METRICS)
-    model_type = str(read_json_object(folder / "config.json").get("model_type"))
+    model_type = str(read_json_object(model_folder / "config.json").get("model_type"))
     if model_type in TYPE_METRICS:
         metrics.append(TYPE_METRICS[model_type])
     return ", ".join(metrics) or None
 
 
-def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
+def _describe_installed_model(model_name: str, model_folder: Path, metric_names: str) -> InstalledModel:
     """Describe a model by its size, a hash of its weights, its languages and its licence."""
     weights: list[Path] = []
     note = None
     try:
-        weights = _find_weight_files(folder, name)
+        weights = _find_model_weight_files(model_folder, model_name)
     except InputError as error:
-        note = NO_WEIGHTS if (folder / "tokenizer.json").is_file() else error.message
-    published_model = find_published_model(name)
+        note = NO_WEIGHTS if (model_folder / "tokenizer.json").is_file() else error.message
+    published_model = find_published_model(model_name)
     if published_model is None:
         languages = None
-        licence = _read_licence(folder)
+        licence = _read_licence_of_model(model_folder)
     else:
         languages = None if published_model.languages is None else sorted(published_model.languages)
         licence = published_model.licence
     size = sum(file.stat().st_size for file in weights)
     return InstalledModel(
-        model=name,
-        metrics=metrics,
+        model=model_name,
+        metrics=metric_names,
         megabytes=round(size / 1e6, 1) if weights else None,
         weights=hash_file_contents(weights) if weights else None,
         languages=languages,
         licence=licence,
         commercial_use=None if licence is None else "-nc" not in licence.lower(),
-        folder=str(folder),
+        folder=str(model_folder),
         note=note,
     )
 
 
-def _find_weight_files(folder: Path, model_name: str) -> list[Path]:
+def _find_model_weight_files(model_folder: Path, model_name: str) -> list[Path]:
     """Return the files that contain the weights of a model."""
     for file_name in (*CHECKPOINT_FILES, "weights.npz"):
-        if (folder / file_name).is_file():
-            return [folder / file_name]
-    return find_weight_files(folder, model=model_name)
+        if (model_folder / file_name).is_file():
+            return [model_folder / file_name]
+    return find_weight_files(model_folder, model=model_name)
 
 
-def _read_licence(folder: Path) -> str | None:
+def _read_licence_of_model(model_folder: Path) -> str | None:
     """Return the licence that the README file of a model names; None if it names none."""
-    file = folder / "README.md"
+    file = model_folder / "README.md"
     if not file.is_file():
         return None
     head = file.read_text(encoding="utf-8", errors="replace")[:README_HEAD]

@@ -33,7 +33,7 @@ class ShardPosition:
     perturbations: Sequence[str]
 
 
-def mark_correctly_ordered_pairs(scored_pairs: ScoredPairs) -> pl.DataFrame:
+def build_pair_outcome_table(scored_pairs: ScoredPairs) -> pl.DataFrame:
     """Build a table that says for each pair and metric whether the metric ordered the pair correctly: 1
     right, 0 tie, −1 wrong, null undefined.
     """
@@ -45,7 +45,7 @@ def mark_correctly_ordered_pairs(scored_pairs: ScoredPairs) -> pl.DataFrame:
 
 def build_pair_search_table(
     dataset: Dataset,
-    sample: Pairs,
+    sampled_pairs: Pairs,
     scored_pairs: ScoredPairs,
     contexts: Sequence[Context],
     metrics: Sequence[Metric],
@@ -57,10 +57,10 @@ def build_pair_search_table(
     """
     rows = scored_pairs.rows[scored_pairs.is_sampled]
     first_row = 0 if shard_position is None else shard_position.first_row
-    columns = [sample.frame["item"]]
+    columns = [sampled_pairs.frame["item"]]
     columns += [
-        _encode_names_as_enum(sample.frame[name], shard_position)
-        for name in sample.frame.columns
+        _encode_names_as_enum(sampled_pairs.frame[name], shard_position)
+        for name in sampled_pairs.frame.columns
         if name in _NAME_COLUMNS
     ]
     columns.append(pl.Series("output", (rows + first_row).astype(np.uint32)))
@@ -71,8 +71,8 @@ def build_pair_search_table(
         columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"context/{context.name}"))
     for name in dataset.human:
         columns.append(dataset.outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
-        if "worse_system" in sample.frame.columns:
-            columns.append(_find_human_scores_of_worse_outputs(sample.frame, dataset.outputs, name))
+        if "worse_system" in sampled_pairs.frame.columns:
+            columns.append(_find_human_scores_of_worse_outputs(sampled_pairs.frame, dataset.outputs, name))
     lower_is_better = {metric.spec for metric in metrics if not metric.higher_is_better}
     for m, metric in enumerate(scored_pairs.outcomes.metrics):
         # Scores in memory are oriented to higher is better. Readers know them as the metric prints them.

@@ -48,7 +48,9 @@ def score_outputs(
     rows = build_table_of_outputs_to_score(dataset)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
-    scores = _compute_statistics_and_scores(with_statistics, rows, workers=workers, progress=progress)
+    scores = _compute_statistics_and_scores_of_outputs(
+        with_statistics, rows, workers=workers, progress=progress
+    )
     if not without_statistics:
         return scores
     more_scores = score_rows(
@@ -57,7 +59,7 @@ def score_outputs(
     return OutputScores({**scores.segment_scores, **more_scores}, scores.statistics)
 
 
-def _compute_statistics_and_scores(
+def _compute_statistics_and_scores_of_outputs(
     metrics: Sequence[StatisticsMetric],
     output_rows: OutputRows,
     *,
@@ -140,7 +142,7 @@ def _build_score_cube_of_test_set(
     dataset: Dataset,
     test_set: str,
     rows: pl.Series,
-    scores: OutputScores,
+    output_scores: OutputScores,
     human_scores: Mapping[str, Scores],
 ) -> ScoreCube:
     """Arrange the scores of one test set by system and item. `rows` are the row numbers of its outputs."""
@@ -162,6 +164,6 @@ def _build_score_cube_of_test_set(
         systems=grid.systems,
         items=grid.items,
         human_scores=arrange_by_system_and_item(rated),
-        metric_scores=arrange_by_system_and_item(scores.segment_scores),
-        statistics=arrange_by_system_and_item(scores.statistics),
+        metric_scores=arrange_by_system_and_item(output_scores.segment_scores),
+        statistics=arrange_by_system_and_item(output_scores.statistics),
     )

@@ -77,7 +77,7 @@ class PairExplorer:
             search_query = replace(search_query, part=1)
         _reject_unknown_names_in_query(search_query, self.table, compared_table or self.table)
         with report_unreadable_file(self.table.file):
-            other_run = None if compared_table is None else self._match_pairs_of_other_run(compared_table)
+            other_run = None if compared_table is None else self._find_pairs_in_other_run(compared_table)
             shown_metrics = self.choose_shown_metrics(search_query)
             matching = self._find_matching_pairs(search_query, other_run)
             self._count_right_and_wrong_pairs(matching, shown_metrics)
@@ -130,11 +130,11 @@ class PairExplorer:
         """
         return max(1, -(-self.table.total // SEARCH_PART))
 
-    def _match_pairs_of_other_run(self, pair_table: PairTable) -> OtherRun:
+    def _find_pairs_in_other_run(self, other_pair_table: PairTable) -> OtherRun:
         """Find the pairs of this run in another run. The latest result is kept."""
         # Matching the pairs of two runs is a join over all of them, so the latest one is kept.
-        if self._other_run is None or self._other_run.table is not pair_table:
-            self._other_run = OtherRun(pair_table, self.table.find_rows_in_other_run(pair_table))
+        if self._other_run is None or self._other_run.table is not other_pair_table:
+            self._other_run = OtherRun(other_pair_table, self.table.find_rows_in_other_run(other_pair_table))
         return self._other_run
 
     def _find_matching_pairs(self, search_query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
@@ -143,12 +143,12 @@ class PairExplorer:
         if key in self._matching:
             self._matching.move_to_end(key)
             return self._matching[key]
-        mask = self._build_filter_mask(
+        mask = self._find_pairs_passing_filters(
             search_query, filter_by_outcome=True, filter_by_other_outcome=other_run is None
         )
         rows: Rows | None = None
         if search_query.text:
-            rows = self._find_rows_with_text(search_query)
+            rows = self._find_rows_with_searched_text(search_query)
             if mask is not None:
                 rows = rows[mask[rows]]
         elif mask is not None:
@@ -183,7 +183,7 @@ class PairExplorer:
         first = min((search_query.part - 1) * SEARCH_PART, first_of_last_part)
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
-    def _find_rows_with_text(self, search_query: PairQuery) -> Rows:
+    def _find_rows_with_searched_text(self, search_query: PairQuery) -> Rows:
         """Find the rows of the pairs of which an output contains the searched text, within the searched part
         of the run.
         """
@@ -199,7 +199,7 @@ class PairExplorer:
             self._rows_with_text = (key, rows)
         return self._rows_with_text[1]
 
-    def _build_filter_mask(
+    def _find_pairs_passing_filters(
         self, search_query: PairQuery, *, filter_by_outcome: bool, filter_by_other_outcome: bool
     ) -> NDArray[np.bool_] | None:
         """Return which pairs pass the filters of a query, except for the searched text; None if the query has
@@ -289,12 +289,12 @@ class PairExplorer:
             _get_path_of_other_run(other_run),
         )
         if key not in self._joint_outcomes:
-            mask = self._build_filter_mask(
+            mask = self._find_pairs_passing_filters(
                 search_query, filter_by_outcome=False, filter_by_other_outcome=False
             )
             if search_query.text:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
-                has_text[self._find_rows_with_text(search_query)] = True
+                has_text[self._find_rows_with_searched_text(search_query)] = True
                 mask = has_text if mask is None else mask & has_text
             outcomes = self.table.read_correctness_of_each_pair(search_query.metric)
             other_table = self.table if other_run is None else other_run.table
@@ -353,11 +353,11 @@ def _build_text_search_expression(pair_table: PairTable, column: str, searched_t
     return texts.str.contains(f"(?i){re.escape(searched_text)}").fill_null(value=False)
 
 
-def _select_rows_shared_with_other_run(rows: Rows, search_query: PairQuery, other_run: OtherRun) -> Rows:
+def _select_rows_shared_with_other_run(pair_rows: Rows, search_query: PairQuery, other_run: OtherRun) -> Rows:
     """Select the rows of those pairs that another run has too, with the outcome there that the query asks
     for.
     """
-    common_rows = rows[other_run.rows[rows] >= 0]
+    common_rows = pair_rows[other_run.rows[pair_rows] >= 0]
     if not search_query.other_metric or not search_query.other_outcome:
         return common_rows
     outcomes = other_run.table.read_correctness_of_each_pair(search_query.other_metric)[

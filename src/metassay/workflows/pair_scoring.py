@@ -83,17 +83,17 @@ class PairScores:
     verdicts: Sequence[pl.DataFrame] = ()
 
 
-def score_pairs(
+def score_output_pairs(
     dataset: Dataset,
-    pairs: Pairs,
+    output_pairs: Pairs,
     metrics: Sequence[Metric],
-    execution: ExecutionOptions,
+    execution_options: ExecutionOptions,
     *,
-    sample: Pairs,
+    sampled_pairs: Pairs,
     clusters: Clusters,
     weights: FloatArray | None = None,
-    first_batch: int = 0,
-    additional_rows: LongArray | None = None,
+    first_batch_number: int = 0,
+    additional_output_rows: LongArray | None = None,
 ) -> ScoredPairs:
     """Score both outputs of every pair with every metric, and determine whether each metric ordered the pair
     correctly.
@@ -102,15 +102,21 @@ def score_pairs(
     `additional_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
     `first_batch`.
     """
-    rows = find_rows_of_better_outputs(dataset, pairs)
-    is_sampled = _mark_sampled_pairs(pairs, sample)
-    if isinstance(pairs, RankedPairs):
-        scores = _score_rankings(dataset, pairs, metrics, execution.workers)
+    rows = find_row_numbers_of_better_outputs(dataset, output_pairs)
+    is_sampled = _mark_pairs_in_sample(output_pairs, sampled_pairs)
+    if isinstance(output_pairs, RankedPairs):
+        scores = _score_pairs_of_ranked_lists(dataset, output_pairs, metrics, execution_options.workers)
     else:
-        scores = _score_better_and_worse_texts(
-            dataset, pairs, is_sampled, metrics, execution, first_batch, additional_rows
+        scores = _score_text_pairs(
+            dataset,
+            output_pairs,
+            is_sampled,
+            metrics,
+            execution_options,
+            first_batch_number,
+            additional_output_rows,
         )
-    perturbations = pairs.frame["perturbation"]
+    perturbations = output_pairs.frame["perturbation"]
     names = tuple(sorted(perturbations.unique()))
     # Sorted names give the same codes whatever the order of the perturbations.
     codes = perturbations.replace_strict(names, range(len(names)), return_dtype=pl.Int32).to_numpy()
@@ -124,10 +130,10 @@ def score_pairs(
         clusters=clusters.codes[rows],
         perturbations=codes,
         weights=None if weights is None else weights[rows],
-        worse_outputs=None if pairs.worse_rows is None else pairs.worse_rows.astype(np.int32),
+        worse_outputs=None if output_pairs.worse_rows is None else output_pairs.worse_rows.astype(np.int32),
     )
     return ScoredPairs(
-        pairs=pairs,
+        pairs=output_pairs,
         rows=rows,
         better=scores.better,
         worse=scores.worse,
@@ -143,34 +149,34 @@ def score_pairs(
     )
 
 
-def _mark_sampled_pairs(pairs: Pairs, sample: Pairs) -> BoolArray:
+def _mark_pairs_in_sample(all_pairs: Pairs, sampled_pairs: Pairs) -> BoolArray:
     """Return for every pair whether it is in the sample."""
-    if sample is pairs:
-        return np.ones(pairs.frame.height, dtype=np.bool_)
+    if sampled_pairs is all_pairs:
+        return np.ones(all_pairs.frame.height, dtype=np.bool_)
     key = [*OUTPUT_KEY, "perturbation"]
-    sampled = sample.frame.select(key).with_columns(pl.lit(value=True).alias("is_sampled"))
-    marked = pairs.frame.select(key).join(sampled, on=key, how="left", maintain_order="left")
+    sampled = sampled_pairs.frame.select(key).with_columns(pl.lit(value=True).alias("is_sampled"))
+    marked = all_pairs.frame.select(key).join(sampled, on=key, how="left", maintain_order="left")
     return marked["is_sampled"].fill_null(value=False).to_numpy()
 
 
-def _score_better_and_worse_texts(
+def _score_text_pairs(
     dataset: Dataset,
-    pairs: Pairs,
+    text_pairs: Pairs,
     is_sampled: BoolArray,
     metrics: Sequence[Metric],
-    execution: ExecutionOptions,
-    first_batch: int,
-    additional_rows: LongArray | None,
+    execution_options: ExecutionOptions,
+    first_batch_number: int,
+    additional_output_rows: LongArray | None,
 ) -> PairScores:
     """Score both texts of every pair with every metric. Language models score only the pairs in the sample;
     their other scores are NaN.
 
     A judge that compares two outputs gives the better one its verdict as score, and the other 1 - verdict.
     """
-    better = np.full((len(metrics), pairs.frame.height), np.nan)
-    worse = np.full((len(metrics), pairs.frame.height), np.nan)
+    better = np.full((len(metrics), text_pairs.frame.height), np.nan)
+    worse = np.full((len(metrics), text_pairs.frame.height), np.nan)
     output_scores = np.full((len(metrics), len(dataset)), np.nan)
-    sample = pairs.filter_pairs(is_sampled)
+    sample = text_pairs.filter_pairs(is_sampled)
     programs = [m for m, metric in enumerate(metrics) if not isinstance(metric, Judge)]
     judges = []
     for m, metric in enumerate(metrics):
@@ -179,7 +185,7 @@ def _score_better_and_worse_texts(
     # Programs score all pairs, also those outside the sample, because that costs little. Judges are paid by
     # request.
     steps = [
-        (programs, pairs, np.arange(pairs.frame.height), additional_rows),
+        (programs, text_pairs, np.arange(text_pairs.frame.height), additional_output_rows),
         (judges, sample, np.flatnonzero(is_sampled), None),
     ]
     seconds: dict[str, float] = {}
@@ -188,7 +194,12 @@ def _score_better_and_worse_texts(
         if not positions:
             continue
         scored = _score_both_outputs_of_pairs(
-            dataset, scored_pairs, [metrics[m] for m in positions], execution, first_batch, further
+            dataset,
+            scored_pairs,
+            [metrics[m] for m in positions],
+            execution_options,
+            first_batch_number,
+            further,
         )
         # The new axis makes NumPy select all combinations of rows and columns, not element by element.
         metric_rows = np.array(positions)[:, None]
@@ -204,7 +215,7 @@ def _score_better_and_worse_texts(
         if metric.compares_two_outputs:
             started = time.perf_counter()
             rows = build_table_of_outputs_to_score(dataset).frame[
-                find_rows_of_better_outputs(dataset, sample)
+                find_row_numbers_of_better_outputs(dataset, sample)
             ]
             comparison = ask_judge_about_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.preferences_for_first_output
@@ -236,21 +247,21 @@ def _score_both_outputs_of_pairs(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
-    execution: ExecutionOptions,
-    first_batch: int,
-    additional_rows: LongArray | None,
+    execution_options: ExecutionOptions,
+    first_batch_number: int,
+    additional_output_rows: LongArray | None,
 ) -> _SingleOutputScores:
     """Score both outputs of all pairs with those metrics that score one output at a time."""
-    rows = find_rows_of_better_outputs(dataset, pairs)
-    output_rows = _merge_distinct_row_numbers(rows, additional_rows)
+    rows = find_row_numbers_of_better_outputs(dataset, pairs)
+    output_rows = _merge_distinct_row_numbers(rows, additional_output_rows)
     scored = score_rows(
         metrics,
-        _list_better_then_worse_outputs(dataset, pairs, rows, additional_rows),
-        workers=execution.workers,
-        store=execution.score_store,
-        first_batch=first_batch,
-        cluster=execution.cluster,
-        progress=execution.progress,
+        _list_better_then_worse_outputs(dataset, pairs, rows, additional_output_rows),
+        workers=execution_options.workers,
+        store=execution_options.score_store,
+        first_batch=first_batch_number,
+        cluster=execution_options.cluster,
+        progress=execution_options.progress,
     )
     scores = np.stack([metric.orient_scores(scored.scores[metric.spec]) for metric in metrics])
     output_scores = scores[:, : len(output_rows)]
@@ -266,55 +277,60 @@ def _score_both_outputs_of_pairs(
 
 def score_selected_pair_batches(
     dataset: Dataset,
-    pairs: Pairs,
+    output_pairs: Pairs,
     metrics: Sequence[Metric],
     batch_numbers: Collection[int],
-    execution: ExecutionOptions,
+    execution_options: ExecutionOptions,
     *,
-    first_batch: int = 0,
-    additional_rows: LongArray | None = None,
+    first_batch_number: int = 0,
+    additional_output_rows: LongArray | None = None,
 ) -> SelectedBatches:
     """Score and store the selected batches of a run that several processes share. Metrics that ask a language
     model are left out.
     """
-    if execution.score_store is None:
+    if execution_options.score_store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
-    rows = find_rows_of_better_outputs(dataset, pairs)
+    rows = find_row_numbers_of_better_outputs(dataset, output_pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        _list_better_then_worse_outputs(dataset, pairs, rows, additional_rows),
+        _list_better_then_worse_outputs(dataset, output_pairs, rows, additional_output_rows),
         batch_numbers,
-        store=execution.score_store,
-        workers=execution.workers,
-        first_batch=first_batch,
-        progress=execution.progress,
+        store=execution_options.score_store,
+        workers=execution_options.workers,
+        first_batch=first_batch_number,
+        progress=execution_options.progress,
     )
 
 
-def list_texts_to_score(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
+def list_texts_of_pairs(dataset: Dataset, output_pairs: Pairs) -> pl.DataFrame:
     """List every text that metrics score for these pairs, with its reference and source."""
     return _list_better_then_worse_outputs(
-        dataset, pairs, find_rows_of_better_outputs(dataset, pairs), None
+        dataset, output_pairs, find_row_numbers_of_better_outputs(dataset, output_pairs), None
     ).frame
 
 
 def _list_better_then_worse_outputs(
-    dataset: Dataset, pairs: Pairs, rows_of_better_outputs: LongArray, additional_rows: LongArray | None
+    dataset: Dataset,
+    output_pairs: Pairs,
+    rows_of_better_outputs: LongArray,
+    additional_output_rows: LongArray | None,
 ) -> OutputRows:
     """List the outputs that metrics score: each output that has pairs or is in `additional_rows` once, then
     the worse output of each pair.
     """
-    scored_rows = _merge_distinct_row_numbers(rows_of_better_outputs, additional_rows)
+    scored_rows = _merge_distinct_row_numbers(rows_of_better_outputs, additional_output_rows)
     base = build_table_of_outputs_to_score(dataset)
     outputs = base.frame[scored_rows]
     texts = _replace_by_preprocessed_texts(
-        outputs["output"], pairs, np.searchsorted(scored_rows, rows_of_better_outputs)
+        outputs["output"], output_pairs, np.searchsorted(scored_rows, rows_of_better_outputs)
     )
     outputs = outputs.with_columns(texts)
-    worse_outputs = base.frame[rows_of_better_outputs].with_columns(pairs.frame["worse"].alias("output"))
+    worse_outputs = base.frame[rows_of_better_outputs].with_columns(
+        output_pairs.frame["worse"].alias("output")
+    )
     # In human pairs the worse output is that of another system, and some metrics read the system.
-    if "worse_system" in pairs.frame.columns:
-        worse_outputs = worse_outputs.with_columns(pairs.frame["worse_system"].alias("system"))
+    if "worse_system" in output_pairs.frame.columns:
+        worse_outputs = worse_outputs.with_columns(output_pairs.frame["worse_system"].alias("system"))
     return OutputRows(pl.concat([outputs, worse_outputs]), base.qrels)
 
 
@@ -327,7 +343,7 @@ def _replace_by_preprocessed_texts(
     return output_texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 
 
-def _score_rankings(
+def _score_pairs_of_ranked_lists(
     dataset: Dataset, ranked_pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
 ) -> PairScores:
     """Score both ranked lists of each pair, using the relevance grades of their documents."""
@@ -343,12 +359,14 @@ def _score_rankings(
     return PairScores(better[:, ranked_pairs.rows], worse, no_output_scores, perturbed.seconds)
 
 
-def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
+def find_row_numbers_of_better_outputs(dataset: Dataset, output_pairs: Pairs) -> LongArray:
     """Return the row number of the better output of each pair in the data set."""
-    if pairs.rows is not None:
-        return pairs.rows
+    if output_pairs.rows is not None:
+        return output_pairs.rows
     index = dataset.outputs.select(OUTPUT_KEY).with_row_index("row")
-    joined = pairs.frame.select(OUTPUT_KEY).join(index, on=OUTPUT_KEY, how="left", maintain_order="left")
+    joined = output_pairs.frame.select(OUTPUT_KEY).join(
+        index, on=OUTPUT_KEY, how="left", maintain_order="left"
+    )
     return joined["row"].cast(pl.Int64).to_numpy()
 
 

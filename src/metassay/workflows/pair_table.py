@@ -126,7 +126,7 @@ class PairTable:
             location = InputLocation(file=str(self.file))
             raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
-    def _strip_prefix_from_matching_columns(self, prefix: str) -> list[str]:
+    def _list_column_names_without_prefix(self, prefix: str) -> list[str]:
         """Return the names of the columns that begin with a prefix, without it. For `outcome/` these are the
         metrics.
         """
@@ -136,7 +136,7 @@ class PairTable:
     def compared_metrics(self) -> list[str]:
         """The metrics that the assay compares."""
         named = read_manifest(self.run.path).get("metrics")
-        with_outcomes = self._strip_prefix_from_matching_columns("outcome/")
+        with_outcomes = self._list_column_names_without_prefix("outcome/")
         if not isinstance(named, dict):
             return with_outcomes
         return [name for name in named if name in with_outcomes]
@@ -145,13 +145,13 @@ class PairTable:
     def metrics(self) -> list[str]:
         """The metrics that the assay compares, followed by metrics that know nothing about quality."""
         return list(
-            dict.fromkeys([*self.compared_metrics, *self._strip_prefix_from_matching_columns("outcome/")])
+            dict.fromkeys([*self.compared_metrics, *self._list_column_names_without_prefix("outcome/")])
         )
 
     @property
     def context_columns(self) -> list[str]:
         """The names of the columns of contexts, such as the domain."""
-        return self._strip_prefix_from_matching_columns("context/")
+        return self._list_column_names_without_prefix("context/")
 
     def list_distinct_values(self, column: str) -> list[str]:
         """List the distinct values in a column of names, such as the systems."""
@@ -241,20 +241,20 @@ class PairTable:
                 pairs.append(None)
         return pairs
 
-    def _read_sources_and_references(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _read_sources_and_references(self, pair_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Read the source and the references of some pairs."""
         file = self.run.find_intact_file(OUTPUTS_FILE)
         if file is None:
-            return [{} for _ in index_rows]
+            return [{} for _ in pair_rows]
         with report_unreadable_file(file):
             outputs = pl.scan_parquet(file, row_index_name="row", glob=False)
             schema = outputs.collect_schema()
             dtypes = {"source": pl.String, "references": pl.List(pl.String)}
             columns = [name for name, dtype in dtypes.items() if schema.get(name) == dtype]
             if not columns:
-                return [{} for _ in index_rows]
+                return [{} for _ in pair_rows]
             # A missing pair has no output row; no row has the number -1, so nothing is read for it.
-            return _read_rows_in_order(outputs, [row.get("output", -1) for row in index_rows], columns)
+            return _read_rows_in_order(outputs, [row.get("output", -1) for row in pair_rows], columns)
 
     def find_rows_in_other_run(self, other_pair_table: PairTable) -> NDArray[np.int64]:
         """Return the row number of each pair in another run; −1 if the other run does not have the pair."""
@@ -266,8 +266,8 @@ class PairTable:
                     location=InputLocation(file=str(table.run.path)),
                 )
         keys = [*PAIR_KEY, "worse_system", "occurrence"]
-        matches = _read_pair_keys(self).join(
-            _read_pair_keys(other_pair_table), on=keys, how="left", maintain_order="left"
+        matches = _read_columns_that_identify_pairs(self).join(
+            _read_columns_that_identify_pairs(other_pair_table), on=keys, how="left", maintain_order="left"
         )
         return matches["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
 
@@ -289,7 +289,7 @@ def _count_table_rows(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.len()).collect().item())
 
 
-def _read_pair_keys(pair_table: PairTable) -> pl.DataFrame:
+def _read_columns_that_identify_pairs(pair_table: PairTable) -> pl.DataFrame:
     """Read the columns that together identify each pair of a run.
 
     `occurrence` numbers the pairs that have equal values in all other columns.
@@ -344,7 +344,7 @@ def _combine_rows_to_output_pair(
 
 
 def _read_rows_in_order(
-    frame: pl.LazyFrame, rows: Sequence[int], columns: Sequence[str]
+    lazy_frame: pl.LazyFrame, row_numbers: Sequence[int], columns: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Read rows of a file in the given order. A row that does not exist is empty.
 
@@ -352,20 +352,20 @@ def _read_rows_in_order(
     the selection of columns: otherwise Polars does not push it down to the reader.
     """
     spans: list[tuple[int, int]] = []
-    for row in sorted(set(rows)):
+    for row in sorted(set(row_numbers)):
         if row < 0:
             continue
         if spans and row - spans[-1][1] < NEARBY_ROWS:
             spans[-1] = (spans[-1][0], row)
         else:
             spans.append((row, row))
-    slices = [frame.slice(first, last - first + 1).select("row", *columns) for first, last in spans]
+    slices = [lazy_frame.slice(first, last - first + 1).select("row", *columns) for first, last in spans]
     # The type of the row index of Polars.
-    wanted = pl.Series(sorted({row for row in rows if row >= 0}), dtype=pl.UInt32)
+    wanted = pl.Series(sorted({row for row in row_numbers if row >= 0}), dtype=pl.UInt32)
     row_by_number: dict[int, dict[str, Any]] = {}
     for first in range(0, len(slices), SLICES_PER_READ):
         for part in pl.collect_all(slices[first : first + SLICES_PER_READ]):
             # A slice also has the rows between the wanted ones.
             matching = part.filter(pl.col("row").is_in(wanted.implode()))
             row_by_number |= {row["row"]: row for row in matching.iter_rows(named=True)}
-    return [row_by_number.get(row, {}) for row in rows]
+    return [row_by_number.get(row, {}) for row in row_numbers]

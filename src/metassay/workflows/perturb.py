@@ -30,7 +30,7 @@ from metassay.store.remote import upload_file_in_background
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_code_and_package_versions, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
-from metassay.workflows.pair_scoring import list_texts_to_score
+from metassay.workflows.pair_scoring import list_texts_of_pairs
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import Result
 
@@ -56,12 +56,12 @@ def build_llm_settings(
     return LlmSettings(url, name, local, prompt, concurrency=concurrency, price=price, budget=budget)
 
 
-def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
+def describe_language_model(llm_settings: LlmSettings | None) -> dict[str, str | None] | None:
     """Describe a language model for the record of a run. Its address and key are left out."""
-    if llm is None:
+    if llm_settings is None:
         return None
-    prompt = None if llm.prompt is None else read_user_prompt(llm.prompt)
-    return {"model": llm.model_name, "prompt": prompt}
+    prompt = None if llm_settings.prompt is None else read_user_prompt(llm_settings.prompt)
+    return {"model": llm_settings.model_name, "prompt": prompt}
 
 
 def cache_llm_answers_in_run_folder(
@@ -168,7 +168,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     if run is not None:
         run.write_table("pairs.parquet", pairs.frame)
         if not data.task_definition.is_ranking:
-            texts = list_texts_to_score(assayed, every if len(assayed) == len(data) else make(assayed))
+            texts = list_texts_of_pairs(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, list_distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))
         run.write_manifest({"state": "finished", "versions": collect_versions(), "result": result.to_dict()})

@@ -30,11 +30,11 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import RankOptions
-from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analyses
+from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_ranking_analyses
 from metassay.workflows.rank_spans import read_marked_error_spans
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_human_and_metric_scores
-from metassay.workflows.run_files import write_result
+from metassay.workflows.run_files import write_result_to_run_folder
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
 MISSING_SCORE_RULES = (COMPLETE, PAIRWISE)
@@ -108,7 +108,7 @@ def rank(human_and_metric_scores: Source, options: RankOptions) -> RankResult:
     plan = _build_ranking_settings(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
     span_rankings = _rank_metrics_by_error_spans(span_ratings, plan, options)
-    analyses = run_analyses(
+    analyses = run_ranking_analyses(
         split_comma_separated_names(options.analysis),
         AnalysisInput(
             human_and_metric_scores,
@@ -137,7 +137,7 @@ def rank(human_and_metric_scores: Source, options: RankOptions) -> RankResult:
         result, verdict=list_main_findings_on_metric_ranking(prepare_rank_report(result))
     )
     if run is not None:
-        write_result(run, "rank", result, render_files_of_comparisons_and_charts(result))
+        write_result_to_run_folder(run, "rank", result, render_files_of_comparisons_and_charts(result))
     return result
 
 
@@ -169,11 +169,11 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], b
 
 
 def _read_human_and_metric_scores(
-    data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]
+    data_source: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]
 ) -> SelectedScores:
     """Read human and metric scores. If the only meta-metric is `spans`, nothing is read."""
     if meta_metrics:
-        return read_human_and_metric_scores(data, options)
+        return read_human_and_metric_scores(data_source, options)
     # Marked errors need no column of scores, so that the name is only shown.
     human = next(iter(split_comma_separated_names(options.human)), MARKED_ERRORS)
     return SelectedScores(cubes=(), human=human, metrics=())
@@ -252,18 +252,18 @@ def _build_ranking_settings(meta_metrics: tuple[MetaMetric, ...], options: RankO
 
 
 def _rank_metrics_by_error_spans(
-    span_ratings: Sequence[SpanRatings], plan: RankingPlan, options: RankOptions
+    span_ratings: Sequence[SpanRatings], ranking_plan: RankingPlan, options: RankOptions
 ) -> list[SpanRanking]:
     """Rank the metrics by how well the errors they mark agree with those that people mark."""
     rankings: list[SpanRanking] = []
     for ratings in span_ratings:
         rankings += rank_metrics_by_error_spans(
             ratings,
-            plan.settings,
-            context_columns=plan.context_columns,
+            ranking_plan.settings,
+            context_columns=ranking_plan.context_columns,
             cluster=options.cluster,
-            holm=plan.holm,
-            fewest_items=plan.fewest_items,
+            holm=ranking_plan.holm,
+            fewest_items=ranking_plan.fewest_items,
         )
     return rankings
 

@@ -73,15 +73,15 @@ class AnalysisInput:
             yield data, metrics.select_items_and_systems(items=data.is_scored_by_all_metrics)
 
 
-def run_analyses(
-    names: Sequence[str], analysis_input: AnalysisInput, progress: Progress | None = None
+def run_ranking_analyses(
+    analysis_names: Sequence[str], analysis_input: AnalysisInput, progress: Progress | None = None
 ) -> RankAnalyses:
     """Run the analyses of a ranking of metrics that the user requested by name."""
     rows: dict[str, Any] = {}
-    for done, name in enumerate(names, start=1):
+    for done, name in enumerate(analysis_names, start=1):
         rows[name] = ANALYSES[name](analysis_input)
         if progress is not None:
-            progress("analysing", done, len(names))
+            progress("analysing", done, len(analysis_names))
     return RankAnalyses(**rows)
 
 

@@ -37,7 +37,7 @@ def read_marked_error_spans(source: Source, options: RankOptions) -> list[SpanRa
     ratings = []
     for human_spans, spans_of_tree in sources:
         selected = _select_spans_of_requested_metrics(spans_of_tree, options)
-        for dataset, rows in _split_rows_by_dataset(_select_requested_rows(human_spans, options)):
+        for dataset, rows in _split_table_by_dataset(_select_requested_rows(human_spans, options)):
             ordered = rows.sort("seg_id", "system")
             ratings.append(
                 match_human_and_metric_spans(ordered, {**selected, **metric_spans}, dataset=dataset)
@@ -74,12 +74,12 @@ def _select_spans_of_requested_metrics(
     return {name: table for name, table in spans_by_metric.items() if name in requested}
 
 
-def _split_rows_by_dataset(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+def _split_table_by_dataset(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Split rows by year, language pair and test set. Returns the name and the rows of each data set."""
-    keys = [name for name in TEST_SET_COLUMNS if name in rows.columns]
+    keys = [name for name in TEST_SET_COLUMNS if name in table.columns]
     if not keys:
-        return [(UNNAMED_DATASET, rows)]
-    groups = sorted(rows.group_by(keys, maintain_order=True), key=lambda group: str(group[0]))
+        return [(UNNAMED_DATASET, table)]
+    groups = sorted(table.group_by(keys, maintain_order=True), key=lambda group: str(group[0]))
     return [("/".join(map(str, key)), group) for key, group in groups]
 
 

@@ -12,27 +12,31 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, compare_gains_of_reordered_lists
 
 
-def check_if_rankings_became_worse(pairs: Pairs, *, valid_only: bool) -> Pairs:
+def check_if_rankings_became_worse(ranked_pairs: Pairs, *, valid_only: bool) -> Pairs:
     """Check how many perturbed rankings have a lower discounted gain than before, and add a note about it.
     Pairs of texts are returned unchanged.
 
     With `valid_only`, pairs without a loss are dropped, because their label is wrong. A perturbation whose
     rankings win as often as they lose is refused: all its pairs are dropped.
     """
-    if not isinstance(pairs, RankedPairs):
+    if not isinstance(ranked_pairs, RankedPairs):
         if valid_only:
             raise InputError("pairs can be checked for validity only in rankings.")
-        return pairs
-    changes = compare_gains_of_reordered_lists(pairs.lists.select_lists(pairs.rows), pairs.copies)
-    perturbations = pairs.frame["perturbation"].to_numpy()
-    validity = {name: changes.select_pairs(perturbations == name).count_pairs() for name in pairs.counts}
+        return ranked_pairs
+    changes = compare_gains_of_reordered_lists(
+        ranked_pairs.lists.select_lists(ranked_pairs.rows), ranked_pairs.copies
+    )
+    perturbations = ranked_pairs.frame["perturbation"].to_numpy()
+    validity = {
+        name: changes.select_pairs(perturbations == name).count_pairs() for name in ranked_pairs.counts
+    }
     refused = []
     if valid_only:
         refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]
     for name in refused:
         validity[name]["refused"] = 1
     note = _describe_changes_in_discounted_gain(changes, valid_only=valid_only)
-    checked = replace(pairs, notes=(*pairs.notes, note), validity=validity)
+    checked = replace(ranked_pairs, notes=(*ranked_pairs.notes, note), validity=validity)
     if not valid_only:
         return checked
     is_valid = changes.is_reordered_list_worse & ~np.isin(perturbations.astype(str), refused)
@@ -45,12 +49,12 @@ def check_if_rankings_became_worse(pairs: Pairs, *, valid_only: bool) -> Pairs:
     return checked.filter_pairs(is_valid)
 
 
-def _describe_changes_in_discounted_gain(changes: GainChange, *, valid_only: bool) -> str:
+def _describe_changes_in_discounted_gain(gain_changes: GainChange, *, valid_only: bool) -> str:
     """Say how many perturbed rankings have a lower, an equal and a higher discounted gain."""
-    total = len(changes.change)
-    counts = Counter(np.sign(changes.change).astype(int).tolist())
+    total = len(gain_changes.change)
+    counts = Counter(np.sign(gain_changes.change).astype(int).tolist())
     shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}
-    clearly_worse = f"{100 * changes.is_clearly_worse.mean():.1f} %" if total else "0 %"
+    clearly_worse = f"{100 * gain_changes.is_clearly_worse.mean():.1f} %" if total else "0 %"
     consequence = (
         "Lists with the same or higher gain have wrong labels. Without --all-pairs they are dropped."
     )

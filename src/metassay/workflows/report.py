@@ -120,26 +120,26 @@ def _refuse_to_overwrite_non_report(report_file: Path) -> None:
         )
 
 
-def _build_report_of_run(run: str | Path) -> Page:
+def _build_report_of_run(run_path: str | Path) -> Page:
     """Build the report page of one run from the results in its folder."""
-    folder = RunFolder.open_for_reading(run)
+    folder = RunFolder.open_for_reading(run_path)
     command = get_run_command(folder)
     with folder.report_unreadable_results():
         if command == "depend":
-            result = _read_result(folder, DependContent)
+            result = _read_result_of_run(folder, DependContent)
             return build_system_dependence_page(result, folder.read_result(CURVES, CurvesByDataset))
         if command in PAGES:
             result_type, build_page = PAGES[command]
-            return build_page(_read_result(folder, result_type))
-        load_assay_run(run)  # raises an error that says what the run is, unless it is an assay
+            return build_page(_read_result_of_run(folder, result_type))
+        load_assay_run(run_path)  # raises an error that says what the run is, unless it is an assay
         return build_assay_page(
-            _read_result(folder, AssayContent),
+            _read_result_of_run(folder, AssayContent),
             wrong_pairs=folder.read_result(EXAMPLES, WrongPairs),
             manifest=select_manifest_entries_for_report(read_manifest(folder.path)),
         )
 
 
-def _read_result(run_folder: RunFolder, result_type: type[ResultT]) -> ResultT:
+def _read_result_of_run(run_folder: RunFolder, result_type: type[ResultT]) -> ResultT:
     """Read the result of a run from its folder."""
     return run_folder.read_result(f"results/{get_run_command(run_folder)}.json", result_type)
 
@@ -150,14 +150,16 @@ def _build_joint_report_of_runs(runs: Sequence[str | Path]) -> Page:
     _check_runs_have_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
     with first_folder.report_unreadable_results():
-        assay = _read_result(folders["assay"], AssayContent) if "assay" in folders else None
-        ranking = _read_result(folders["rank"], RankContent) if "rank" in folders else None
+        assay = _read_result_of_run(folders["assay"], AssayContent) if "assay" in folders else None
+        ranking = _read_result_of_run(folders["rank"], RankContent) if "rank" in folders else None
         dependence = None
         curves: CurvesByDataset = {}
         if "depend" in folders:
-            dependence = _read_result(folders["depend"], DependContent)
+            dependence = _read_result_of_run(folders["depend"], DependContent)
             curves = folders["depend"].read_result(CURVES, CurvesByDataset)
-        aggregation = _read_result(folders["aggregate"], AggregateContent) if "aggregate" in folders else None
+        aggregation = (
+            _read_result_of_run(folders["aggregate"], AggregateContent) if "aggregate" in folders else None
+        )
         return build_joined_page(assay, ranking, dependence, aggregation, curves)
 
 
@@ -186,13 +188,13 @@ def _open_one_run_of_each_command(run_paths: Sequence[str | Path]) -> dict[str, 
     return folders
 
 
-def _check_runs_have_same_data(folders: Sequence[RunFolder]) -> None:
+def _check_runs_have_same_data(run_folders: Sequence[RunFolder]) -> None:
     """Raise an error unless all runs are on the same data: the same human score, or the same items and
     systems.
     """
-    first = folders[0]
+    first = run_folders[0]
     expected = _read_data_hashes(first)
-    for folder in folders[1:]:
+    for folder in run_folders[1:]:
         fingerprint = _read_data_hashes(folder)
         common = sorted(set(expected["human"]) & set(fingerprint["human"]))
         if any(expected["human"][name] == fingerprint["human"][name] for name in common):

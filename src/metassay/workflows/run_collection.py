@@ -241,19 +241,19 @@ def _read_first_conclusion(run_folder: RunFolder, command: str) -> str | None:
 
 # Successive runs are compared, so the later result of one comparison is the earlier of the next.
 @lru_cache(maxsize=2)
-def _read_result_file_of_run(run_state: RunState) -> AssayContent:
+def _read_assay_result_of_run(run_state: RunState) -> AssayContent:
     """Read the result of an assay. It is cached as long as the files of the run do not change."""
     return _open_run_with_symlink_check(run_state[0]).read_result(RESULT, AssayContent)
 
 
-def _compare_assay_runs(before: RunState, after: RunState) -> RunChange:
+def _compare_assay_runs(earlier_run: RunState, later_run: RunState) -> RunChange:
     """Say what changed from one assay run to another, or why they cannot be compared."""
     try:
         comparison = compare_run_folders(
-            _open_run_with_symlink_check(before[0]),
-            _open_run_with_symlink_check(after[0]),
-            _read_result_file_of_run(before),
-            _read_result_file_of_run(after),
+            _open_run_with_symlink_check(earlier_run[0]),
+            _open_run_with_symlink_check(later_run[0]),
+            _read_assay_result_of_run(earlier_run),
+            _read_assay_result_of_run(later_run),
         )
     except (MetassayError, OSError) as error:
         return RunChange(before="", after="", changed=False, sentences=[], error=str(error))

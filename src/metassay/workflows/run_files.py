@@ -43,14 +43,14 @@ AUTOMATIC_FOLDER = "metassay-run-<hash>"
 VERDICTS = "results/verdicts.parquet"
 
 
-def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
+def find_run_folders(paths: Sequence[str | Path]) -> list[Path]:
     """Return the run folders that a user named, in the given order. A folder that contains runs stands for
     all of them.
 
     A single folder that is not a run stands for all runs in it, sorted by name.
     """
-    open_folder = download_runs_if_remote if len(runs) == 1 else download_run_if_remote
-    folders = [open_folder(run) for run in runs]
+    open_folder = download_runs_if_remote if len(paths) == 1 else download_run_if_remote
+    folders = [open_folder(run) for run in paths]
     for folder in folders:
         check_readable_path(str(folder))
     if len(folders) == 1 and not (folders[0] / MANIFEST).is_file() and folders[0].is_dir():
@@ -103,7 +103,7 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 }
 
 
-def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
+def check_output_file_is_writable(path: str | Path, input_paths: Sequence[str]) -> None:
     """Raise an error if a file cannot be written, or would replace an input. It is called before a long
     computation.
     """
@@ -120,7 +120,7 @@ def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
             raise InputError("there is no such folder to write to.", location=location)
         if Path(path).is_dir():
             raise InputError("this is a folder; name a file in it.", location=location)
-        reject_overwriting_inputs(path, inputs)
+        reject_overwriting_inputs(path, input_paths)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror}).", location=location) from None
 
@@ -138,8 +138,11 @@ class WritableResult(Protocol):
         """Build the report page of the result."""
 
 
-def write_result(
-    run: RunFolder, command: str, result: WritableResult, further_files: Mapping[str, Any] | None = None
+def write_result_to_run_folder(
+    run_folder: RunFolder,
+    command: str,
+    result: WritableResult,
+    further_files: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a result to its run folder as JSON, as a table and as a report page, together with further
     files.
@@ -152,7 +155,7 @@ def write_result(
         **(further_files or {}),
         REPORT: render_page(result.build_page()),
     }
-    run.write_result_files(files)
+    run_folder.write_result_files(files)
 
 
 class Result(ResultDisplay, ABC):

@@ -54,7 +54,12 @@ from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, arrange_scores_by_system_and_item, score_outputs
 from metassay.workflows.read import Source, read
-from metassay.workflows.run_files import check_output_file, collect_warnings, write_result, write_table_file
+from metassay.workflows.run_files import (
+    check_output_file_is_writable,
+    collect_warnings,
+    write_result_to_run_folder,
+    write_table_file,
+)
 
 if TYPE_CHECKING:
     from metassay.store.run_folder import RunFolder
@@ -74,7 +79,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per system and metric."""
-        rows = [_build_score_row(row) for row in self.systems]
+        rows = [_build_table_row_of_score(row) for row in self.systems]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, table_format: str) -> str:
@@ -84,8 +89,8 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
         'system,metric,signature,corpus,segment,bootstrap,low,high'
         """
-        systems = [_build_score_row(row) for row in self.systems]
-        comparisons = [_build_score_row(row) for row in self.comparisons]
+        systems = [_build_table_row_of_score(row) for row in self.systems]
+        comparisons = [_build_table_row_of_score(row) for row in self.comparisons]
         if table_format != "csv":
             labels = MetricLabels(row.metric for row in self.systems)
             for row in (*systems, *comparisons):
@@ -114,7 +119,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return describe_scores(self, score_format)
 
 
-def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> dict[str, Any]:
+def _build_table_row_of_score(system_or_comparison: ScoredSystem | SystemComparison) -> dict[str, Any]:
     """Build the table row of a system score or of a comparison of two systems."""
     row = msgspec.structs.asdict(system_or_comparison)
     row.pop("official", None)
@@ -147,12 +152,12 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         read(dataset), normalize=options.normalize, keep_references=options.keep_references
     )
     if options.per_segment is not None:
-        check_output_file(options.per_segment, data.input_files)
+        check_output_file_is_writable(options.per_segment, data.input_files)
     metrics = choose_metrics(data, options.metrics, choose_text_normalisation(data, options.normalize))
     run = _create_or_resume_run_folder(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
-    segments = _build_segment_table(data, metrics, scores)
+    segments = _build_table_of_segment_scores(data, metrics, scores)
     if options.per_segment is not None:
         write_table_file(segments, options.per_segment)
     cubes = arrange_scores_by_system_and_item(data, scores, options.cluster)
@@ -163,8 +168,8 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
 
         meanings = predict_how_often_people_agree(cubes, metrics, options.meaning)
     result = ScoreResult(
-        systems=_score_systems(cubes, metrics, data, options),
-        comparisons=_compare_systems(cubes, metrics, options),
+        systems=_compute_system_scores(cubes, metrics, data, options),
+        comparisons=_test_differences_between_systems(cubes, metrics, options),
         meanings=meanings,
         notes=[
             *data.notes,
@@ -184,7 +189,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         if result.comparisons:
             rows = [msgspec.to_builtins(comparison) for comparison in result.comparisons]
             files["results/comparisons.csv"] = pl.DataFrame(rows, infer_schema_length=None)
-        write_result(run, "score", result, files)
+        write_result_to_run_folder(run, "score", result, files)
     return result
 
 
@@ -220,19 +225,21 @@ def _create_or_resume_run_folder(
     return RunFolder.open_for_writing(options.out, identity, data_fingerprint=dataset.fingerprint)
 
 
-def _build_segment_table(dataset: Dataset, metrics: Sequence[Metric], scores: OutputScores) -> pl.DataFrame:
+def _build_table_of_segment_scores(
+    dataset: Dataset, metrics: Sequence[Metric], output_scores: OutputScores
+) -> pl.DataFrame:
     """Build a table of segment scores with one row for each metric and output. Undefined scores are null."""
     keys = dataset.outputs.select("item", "system")
     tables = []
     for metric in metrics:
         # A list, because Polars imports numpy.ma for an array, which takes longer than scoring a small file.
-        segment_scores = scores.segment_scores[metric.spec].tolist()
+        segment_scores = output_scores.segment_scores[metric.spec].tolist()
         values = pl.Series("score", segment_scores, dtype=pl.Float64).fill_nan(None)
         tables.append(keys.with_columns(pl.lit(metric.spec).alias("metric"), values))
     return pl.concat(tables)
 
 
-def _score_systems(
+def _compute_system_scores(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], dataset: Dataset, options: ScoreOptions
 ) -> list[ScoredSystem]:
     """Compute the scores of all systems by every metric, in each test set."""
@@ -240,11 +247,11 @@ def _score_systems(
     for metric in metrics:
         for cube in score_cubes:
             group = cube.dataset if len(score_cubes) > 1 else None
-            rows += _score_systems_of_test_set(cube, metric, dataset, options, group)
+            rows += _compute_system_scores_in_test_set(cube, metric, dataset, options, group)
     return rows
 
 
-def _score_systems_of_test_set(
+def _compute_system_scores_in_test_set(
     score_cube: ScoreCube, metric: Metric, dataset: Dataset, options: ScoreOptions, group: str | None
 ) -> list[ScoredSystem]:
     """Compute the scores of the systems in one test set by one metric, with an interval for the first kind of
@@ -260,7 +267,7 @@ def _score_systems_of_test_set(
     if isinstance(metric, StatisticsMetric) and BOOTSTRAP in options.aggregate:
         bootstrap_scores = compute_bootstrap_scores(score_cube, metric, ResamplingSettings(seed=options.seed))
         bootstrap = [none_if_nan(value) for value in bootstrap_scores]
-    low, high = _estimate_intervals(score_cube, metric, options)
+    low, high = _estimate_intervals_of_system_scores(score_cube, metric, options)
     return [
         ScoredSystem(
             group=group,
@@ -284,7 +291,7 @@ def _compute_mean_of_defined_scores(scores: Scores) -> float | None:
     return float(defined.mean()) if len(defined) else None
 
 
-def _estimate_intervals(
+def _estimate_intervals_of_system_scores(
     score_cube: ScoreCube, metric: Metric, options: ScoreOptions
 ) -> tuple[Scores, Scores]:
     """Return the lower and upper bounds of the intervals of all system scores; NaN if no intervals are
@@ -302,7 +309,7 @@ def _estimate_intervals(
 
 
 def _build_sacrebleu_output(
-    score_cube: ScoreCube, metric: Metric, system: int, dataset: Dataset
+    score_cube: ScoreCube, metric: Metric, system_index: int, dataset: Dataset
 ) -> OfficialScore | None:
     """Return what sacreBLEU prints with the corpus score of a system; None if it does not have this
     metric.
@@ -312,11 +319,11 @@ def _build_sacrebleu_output(
     reference_counts = dataset.outputs["references"].list.len().unique()
     # sacrebleu has nrefs:var in its signature where segments have different numbers of references.
     reference_count = int(reference_counts[0]) if len(reference_counts) == 1 else -1
-    sums = np.nansum(score_cube.statistics[metric.spec][system], axis=0)
+    sums = np.nansum(score_cube.statistics[metric.spec][system_index], axis=0)
     return metric.describe_score_like_sacrebleu(sums, reference_count)
 
 
-def _compare_systems(
+def _test_differences_between_systems(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[SystemComparison]:
     """Test all pairs of systems of each test set for differences, if the user requested a test."""

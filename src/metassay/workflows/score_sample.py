@@ -13,7 +13,7 @@ from metassay.data.uninformed_scores import build_table_of_text_lengths, find_pr
 from metassay.metrics.base import Metric
 from metassay.metrics.sentinels import SENTINELS
 from metassay.stats.arrays import FloatArray
-from metassay.workflows.pair_scoring import ScoredPairs, list_texts_to_score
+from metassay.workflows.pair_scoring import ScoredPairs, list_texts_of_pairs
 
 # The number of outputs whose pairs are in the sample, at most.
 _MOST_OUTPUTS = 2_000
@@ -57,7 +57,7 @@ def select_every_nth_scored_output(
     step = 1 + len(dataset) // _MOST_OUTPUTS
     is_used = (scored_pairs.rows + first_row) % step == 0
     rows = np.unique(scored_pairs.rows[is_used])
-    texts = list_texts_to_score(
+    texts = list_texts_of_pairs(
         dataset if shard is None else dataset.slice_rows(shard), scored_pairs.pairs.filter_pairs(is_used)
     )
     return ScoreSample(

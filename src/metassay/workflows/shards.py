@@ -28,10 +28,10 @@ from metassay.results.partial_run import PartialRun
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.workflows.outcome_tables import (
     ShardPosition,
+    build_pair_outcome_table,
     build_pair_search_table,
-    mark_correctly_ordered_pairs,
 )
-from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_pair_batches
+from metassay.workflows.pair_scoring import ScoredPairs, score_output_pairs, score_selected_pair_batches
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
 from metassay.workflows.score_sample import (
     ScoreSample,
@@ -150,8 +150,8 @@ class ShardScorer:
                 self.metrics,
                 batch_numbers,
                 replace(self.execution, progress=None),
-                first_batch=part_count,
-                additional_rows=self._select_human_scored_rows_of_shard(shard),
+                first_batch_number=part_count,
+                additional_output_rows=self._select_human_scored_rows_of_shard(shard),
             )
             numbers += part.numbers
             part_count += part.batch_count
@@ -172,15 +172,15 @@ class ShardScorer:
     ) -> ScoredPairs:
         """Score the pairs of one slice (shard) of the data set."""
         clusters = replace(self.clusters, codes=self.clusters.codes[shard], items=self.clusters.items[shard])
-        return score_pairs(
+        return score_output_pairs(
             self.dataset.slice_rows(shard),
             pairs,
             self.metrics,
             replace(self.execution, progress=None),
-            sample=sample,
+            sampled_pairs=sample,
             clusters=clusters,
-            first_batch=first_batch,
-            additional_rows=self._select_human_scored_rows_of_shard(shard),
+            first_batch_number=first_batch,
+            additional_output_rows=self._select_human_scored_rows_of_shard(shard),
         )
 
     def _store_results_of_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
@@ -209,7 +209,9 @@ class ShardScorer:
         # grow with the number of shards.
         errors = errors.keep_most_misordered_pairs(self.assayed_count)
         if self._largest_errors is not None:
-            errors = self._largest_errors.append_errors(errors).keep_most_misordered_pairs(self.assayed_count)
+            errors = self._largest_errors.append_errors_of_later_pairs(errors).keep_most_misordered_pairs(
+                self.assayed_count
+            )
         self._largest_errors = errors
 
     def _write_temporary_tables_of_shard(
@@ -231,7 +233,7 @@ class ShardScorer:
             ShardPosition(shard.start, self.dataset.systems, sorted(scored_pairs.pairs.counts)),
         )
         self._write_temporary_table(EXPLORER_FILE, explorer_table)
-        self._write_temporary_table(OUTCOMES_FILE, mark_correctly_ordered_pairs(scored_pairs))
+        self._write_temporary_table(OUTCOMES_FILE, build_pair_outcome_table(scored_pairs))
         edits = measure_edit_distances(
             sampled_pairs.frame["output"], sampled_pairs.frame["worse"], self.execution.workers
         )

@@ -43,7 +43,7 @@ class NamedFrame:
 
 
 def read_verdicts(
-    data: Source,
+    data_source: Source,
     *,
     join: FilePaths | None,
     where: Mapping[str, Names] | None,
@@ -59,11 +59,11 @@ def read_verdicts(
     notes: list[str] = []
     verdict_frames: list[NamedFrame] = []
     other_frames: list[NamedFrame] = []
-    given_frame = convert_to_polars_frame(data)
+    given_frame = convert_to_polars_frame(data_source)
     if given_frame is not None:
         verdict_frames.append(NamedFrame("the table", given_frame))
     else:
-        for table in read_tables(_find_verdict_files(data), options):
+        for table in read_tables(_find_verdict_files(data_source), options):
             named_frame = NamedFrame(table.file, table.frame)
             has_judges = _has_judge_column(table.frame, judge_column)
             (verdict_frames if has_judges else other_frames).append(named_frame)
@@ -88,15 +88,15 @@ def read_verdicts(
     return VerdictFrame(frame, file, notes)
 
 
-def hash_verdict_rows(frame: pl.DataFrame) -> str:
+def hash_verdict_rows(verdict_table: pl.DataFrame) -> str:
     """Return a hash of the rows of a table, which is the same for any order of the rows."""
-    sorted_lines = sorted(frame.write_ndjson().split("\n"))
+    sorted_lines = sorted(verdict_table.write_ndjson().split("\n"))
     return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
 
 
-def _find_verdict_files(source: Any) -> list[str]:
+def _find_verdict_files(data_source: Any) -> list[str]:
     """Return the paths of the files to read. A run folder stands for the file of verdicts in it."""
-    paths: list[Any] = [source] if isinstance(source, str | os.PathLike) else list(source)
+    paths: list[Any] = [data_source] if isinstance(data_source, str | os.PathLike) else list(data_source)
     files = []
     for path in [os.fspath(path) for path in paths]:
         if not (download_run_if_remote(path) / MANIFEST).is_file():
@@ -113,13 +113,13 @@ def _find_verdict_files(source: Any) -> list[str]:
     return files
 
 
-def _has_judge_column(frame: pl.DataFrame, judge_column: str | None) -> bool:
+def _has_judge_column(table: pl.DataFrame, judge_column: str | None) -> bool:
     """Return whether a table has a column that names the judge of each verdict."""
-    lower_names = {name.lower() for name in frame.columns}
-    return judge_column in frame.columns or any(name in lower_names for name in VERDICT_COLUMNS["judge"])
+    lower_names = {name.lower() for name in table.columns}
+    return judge_column in table.columns or any(name in lower_names for name in VERDICT_COLUMNS["judge"])
 
 
-def _has_winner_or_score_column(frame: pl.DataFrame) -> bool:
+def _has_winner_or_score_column(table: pl.DataFrame) -> bool:
     """Return whether a table has a column of winners or of scores, so that its rows can be verdicts."""
-    lower_names = {name.lower() for name in frame.columns}
+    lower_names = {name.lower() for name in table.columns}
     return any(name in lower_names for role in ("winner", "score") for name in VERDICT_COLUMNS[role])

@@ -138,7 +138,7 @@ def find_metric_changes_over_runs(run_folder_by_name: Mapping[str, Path]) -> Wat
         )
     # Each series gets an equal part of the error rate.
     error_rate = ERROR_RATE / len(watched)
-    series = [_find_change_in_series(key, entries, error_rate) for key, entries in watched.items()]
+    series = [_test_series_for_change(key, entries, error_rate) for key, entries in watched.items()]
     result = WatchResult(
         runs=list(run_folder_by_name),
         changed=any(entry.change is not None for entry in series),
@@ -199,7 +199,7 @@ def write_html_page_of_changes(watch_result: WatchContent, html_file: Path) -> N
     write_bytes(html_file, render_watch_page(watch_result).encode())
 
 
-def _find_change_in_series(
+def _test_series_for_change(
     series_key: SeriesKey, named_measurements: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
     """Test whether the values of one metric or judge changed over the runs, and where."""

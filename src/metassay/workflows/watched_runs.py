@@ -65,7 +65,7 @@ def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
         if row.clusters < SMALLEST_RUN:
             too_few_clusters[ACCURACY] = row.clusters
             continue
-        variance = _compute_variance_from_interval(row.low, row.high)
+        variance = _compute_variance_from_confidence_interval(row.low, row.high)
         # The variance over clusters does not depend on resamples, unlike that from the interval.
         if overall is not None and row.metric in overall.credits:
             variance = _compute_accuracy_variance(overall, row.metric)
@@ -74,7 +74,9 @@ def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
     comparison = result.human_comparison
     if comparison is not None:
         for entry in comparison.metrics:
-            agreement = _build_value_with_variance(entry.accuracy, (entry.low, entry.high), comparison.items)
+            agreement = _build_measurement_from_interval(
+                entry.accuracy, (entry.low, entry.high), comparison.items
+            )
             if agreement is not None:
                 measurements[SeriesKey(entry.metric, HUMAN_AGREEMENT)] = agreement
     return MeasuredRun(f"the task {result.task}", measurements, too_few_clusters)
@@ -95,7 +97,9 @@ def read_metric_agreement_with_humans(run_folder: RunFolder) -> MeasuredRun:
         if has_several_datasets:
             measure = f"{measure} on {ranking.dataset}"
         for metric in ranking.defined_metrics:
-            measurement = _build_value_with_variance(metric.value, (metric.low, metric.high), metric.items)
+            measurement = _build_measurement_from_interval(
+                metric.value, (metric.low, metric.high), metric.items
+            )
             if measurement is not None:
                 measurements[SeriesKey(metric.metric, measure)] = replace(
                     measurement, systems=ranking.systems
@@ -112,8 +116,10 @@ def read_judge_accuracy_and_consistency(run_folder: RunFolder) -> MeasuredRun:
     for judge in result.judges:
         consistency_interval = judge.intervals.get("both_orders_same", (None, None))
         of_measures = {
-            JUDGE_ACCURACY: _build_value_with_variance(judge.accuracy, (judge.low, judge.high), result.items),
-            JUDGE_CONSISTENCY: _build_value_with_variance(
+            JUDGE_ACCURACY: _build_measurement_from_interval(
+                judge.accuracy, (judge.low, judge.high), result.items
+            ),
+            JUDGE_CONSISTENCY: _build_measurement_from_interval(
                 judge.both_orders_same, consistency_interval, result.items
             ),
         }
@@ -148,7 +154,7 @@ MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
 }
 
 
-def _build_value_with_variance(
+def _build_measurement_from_interval(
     value: float | None, confidence_interval: tuple[float | None, float | None], cluster_count: int
 ) -> Measurement | None:
     """Build a measured value whose variance is computed from its confidence interval; None if the run is too
@@ -157,11 +163,11 @@ def _build_value_with_variance(
     low, high = confidence_interval
     if value is None or low is None or high is None or cluster_count < SMALLEST_RUN:
         return None
-    variance = _compute_variance_from_interval(low, high)
+    variance = _compute_variance_from_confidence_interval(low, high)
     return Measurement(value, _make_variance_positive(variance, cluster_count), cluster_count)
 
 
-def _compute_variance_from_interval(low: float, high: float) -> float:
+def _compute_variance_from_confidence_interval(low: float, high: float) -> float:
     """Compute the variance that belongs to a 95 % confidence interval."""
     # A 95 % interval of a normal distribution is 2 × 1.96 standard errors wide.
     return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2

@@ -69,13 +69,13 @@ class LargestErrors:
             self.positions[kept], self.better[:, kept], self.worse[:, kept], self.outcomes[:, kept]
         )
 
-    def append_errors(self, other_errors: LargestErrors) -> LargestErrors:
+    def append_errors_of_later_pairs(self, later_errors: LargestErrors) -> LargestErrors:
         """Return these errors followed by those of later pairs, whose positions are larger."""
         return LargestErrors(
-            np.concatenate([self.positions, other_errors.positions]),
-            np.concatenate([self.better, other_errors.better], axis=1),
-            np.concatenate([self.worse, other_errors.worse], axis=1),
-            np.concatenate([self.outcomes, other_errors.outcomes], axis=1),
+            np.concatenate([self.positions, later_errors.positions]),
+            np.concatenate([self.better, later_errors.better], axis=1),
+            np.concatenate([self.worse, later_errors.worse], axis=1),
+            np.concatenate([self.outcomes, later_errors.outcomes], axis=1),
         )
 
 
@@ -209,7 +209,9 @@ def _build_misordered_pair_example(
         worse=pair_texts["worse"],
         contexts=labels,
         outcomes=scores_by_metric,
-        is_doubtful=_is_nearer_to_reference(pair_texts["output"], pair_texts["worse"], references),
+        is_doubtful=_is_worse_output_nearer_to_reference(
+            pair_texts["output"], pair_texts["worse"], references
+        ),
         source=source_and_references.get("source"),
         references=references,
     )
@@ -224,13 +226,15 @@ def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> 
     return dict(zip(graded["document"].to_list(), graded["grade"].to_list()))
 
 
-def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) -> bool:
+def _is_worse_output_nearer_to_reference(
+    better_output: str, worse_output: str, references: Sequence[str]
+) -> bool:
     """Return whether the worse output needs fewer word edits to become a reference than the better output."""
     if not references:
         return False
     reference_words = [reference.split() for reference in references]
-    output_distance = min(Levenshtein.distance(output.split(), words) for words in reference_words)
-    worse_distance = min(Levenshtein.distance(worse.split(), words) for words in reference_words)
+    output_distance = min(Levenshtein.distance(better_output.split(), words) for words in reference_words)
+    worse_distance = min(Levenshtein.distance(worse_output.split(), words) for words in reference_words)
     return worse_distance < output_distance
 
 
@@ -251,6 +255,7 @@ def _count_worse_outputs_nearer_to_reference(
     references = dataset.outputs["references"].gather(scored_pairs.rows[checked]).to_list()
     texts = read_pair_texts(scored_pairs, checked).select("output", "worse").rows()
     doubtful = sum(
-        _is_nearer_to_reference(output, worse, own) for (output, worse), own in zip(texts, references)
+        _is_worse_output_nearer_to_reference(output, worse, own)
+        for (output, worse), own in zip(texts, references)
     )
     return len(checked), doubtful

@@ -9,7 +9,7 @@ import typer
 from metassay.cli.configuration_files import (
     CALL_FILE,
     TrustOption,
-    read_command_of_run,
+    read_command_that_started_run,
     run_command_named_in_file,
 )
 from metassay.cli.options import JsonOption
@@ -28,7 +28,7 @@ def run_resume_command(
     trust: TrustOption = False,
 ) -> None:
     """Continue an interrupted run with the same options."""
-    options = read_command_of_run(run, trust=trust)
+    options = read_command_that_started_run(run, trust=trust)
     if workers:
         options["workers"] = workers
     if json:

@@ -9,8 +9,8 @@ import typer
 
 from metassay.cli.configuration_files import (
     TrustOption,
-    read_command_of_run,
-    read_configuration,
+    read_command_that_started_run,
+    read_configuration_file,
     run_command_named_in_file,
 )
 from metassay.errors import is_remote_path
@@ -39,7 +39,7 @@ def run_work_command(
 ) -> None:
     """Score some parts of an assay, as one of many processes. `resume` finishes the run."""
     is_file = run.endswith((".toml", ".json")) if is_remote_path(run) else not Path(run).is_dir()
-    options = read_configuration(run) if is_file else read_command_of_run(run, trust=trust)
+    options = read_configuration_file(run) if is_file else read_command_that_started_run(run, trust=trust)
     options["parts"] = parts
     if workers is not None:
         options["workers"] = workers
