@@ -90,7 +90,9 @@ def test_a_run_that_was_stopped_asks_only_for_the_rest(
     make_perturbed_output_pairs(dataset(12), perturbations=["llm"], llm=LlmSettings(running.url, cache=cache))
     asked = Counter(body["messages"][0]["content"] for body, _ in running.asked)
     assert sorted(asked.values()) == [1] * 11 + [2]
-    assert all(AnswerCache(cache).get_stored_answer(json.loads(line)["key"]) for line in whole.decode().splitlines())
+    assert all(
+        AnswerCache(cache).get_stored_answer(json.loads(line)["key"]) for line in whole.decode().splitlines()
+    )
 
 
 def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch: pytest.MonkeyPatch) -> None:
