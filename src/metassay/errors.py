@@ -196,7 +196,7 @@ class UnknownName(InputError):
     def __init__(
         self, kind: str, name: str, valid_names: Iterable[str], *, location: InputLocation | None = None
     ) -> None:
-        valid_names = sorted(valid_names)
+        valid_names = sorted(set(valid_names))
         self.kind = kind
         self.name = name
         self.valid_names = valid_names

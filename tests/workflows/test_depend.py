@@ -168,6 +168,11 @@ def test_error_for_an_unknown_name_suggests_a_known_one(table, options, message)
         depend(table, **options, **QUICK)
 
 
+def test_error_for_an_unknown_column_lists_each_column_once(table):
+    with pytest.raises(UnknownName, match=r"Known: doc_id, domain, lp, system\.$"):
+        depend(table, human="mqm", by="color")
+
+
 def test_several_human_scores_without_a_choice_are_an_error(table):
     with pytest.raises(InputError, match="several human scores: mqm, da"):
         depend(table.with_columns(da=pl.col("good")), **QUICK)
