@@ -265,9 +265,12 @@ def test_a_worker_that_stands_still_holds_nobody_up_and_may_go_on_later(folder) 
         while not (folder / "started").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         worker.send_signal(signal.SIGSTOP)
-        assert run(["resume", "shared", "--trust"]) == 0
-        finished = contents(folder / "shared")
-        worker.send_signal(signal.SIGCONT)
+        try:
+            assert run(["resume", "shared", "--trust"]) == 0
+            finished = contents(folder / "shared")
+        finally:
+            # `Popen.__exit__` would wait for a stopped process for ever.
+            worker.send_signal(signal.SIGCONT)
         assert worker.wait(timeout=120) == 0
     assert contents(folder / "shared") == finished
     assert run([*TYPED, "--metric-file", "slow.py:Slow"]) == 0

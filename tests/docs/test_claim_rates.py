@@ -14,20 +14,31 @@ REPORTING = ROOT / "src" / "metassay" / "reporting"
 PAGE = ROOT / "docs" / "assumptions.md"
 COMMANDS = {
     "aggregate_page": "aggregate",
+    "annotate_page": "annotate",
     "assay_verdict": "assay",
+    "check_summary": "check",
+    "comparison_sentences": "compare",
     "depend_page": "depend",
+    "estimate_page": "estimate",
     "judge_page": "judge",
+    "perturb": "perturb",
     "rank_sentences": "rank",
     "score_page": "score",
+    "watch_page": "watch",
 }
 """The modules that build claims, and the command of each."""
 
 
 def find_claim_kinds(path: Path) -> set[str]:
-    """The texts in the keyword `kind` of every `Claim(...)` of a module."""
+    """The texts in the keyword `kind` of every `Claim(...)` of a module, and `finding` for converted sentences."""
     kinds = set()
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(call, ast.Call) or getattr(call.func, "id", None) != "Claim":
+        if not isinstance(call, ast.Call):
+            continue
+        function_name = getattr(call.func, "id", None)
+        if function_name == "convert_sentences_to_findings":
+            kinds.add("finding")
+        if function_name != "Claim":
             continue
         for keyword in call.keywords:
             if keyword.arg == "kind":
