@@ -335,8 +335,8 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_scoring_a_few_lines_with_bleu_imports_no_statistics_library(tmp_path) -> None:
     """SciPy and Numba each take longer to import than scoring takes."""
-    (tmp_path / "outputs.txt").write_text("a cat\na dog\n")
-    (tmp_path / "references.txt").write_text("the cat\na dog\n")
+    (tmp_path / "outputs.txt").write_text("a cat sat on the mat\n")
+    (tmp_path / "references.txt").write_text("the cat sat on the mat\n")
     code = (
         "import sys; from metassay.cli import run_command_line as run;"
         "run(['score', 'outputs.txt', '--reference', 'references.txt', '--metrics', 'bleu', '-b']);"
