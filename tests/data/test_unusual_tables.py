@@ -35,6 +35,23 @@ def test_a_tsv_cell_that_begins_with_a_quote_does_not_merge_rows(tmp_path: Path)
     assert any("quotation marks were read as text" in note for note in data.notes)
 
 
+@pytest.mark.parametrize("delimiter", [";", "|"])
+def test_other_delimiters_merge_no_rows_either(tmp_path: Path, delimiter: str) -> None:
+    lines = ["seg_id,system,hyp,ref", '1,a,"Hello,b', '2,a,c",d']
+    path = write_lines(tmp_path / "x.csv", *(line.replace(",", delimiter) for line in lines))
+    data = metassay.read(path)
+    assert data.outputs["output"].to_list() == ['"Hello', 'c"']
+    assert any("quotation marks were read as text" in note for note in data.notes)
+
+
+def test_commas_between_quoted_lines_are_noted(tmp_path: Path) -> None:
+    """The texts may hold commas and line ends, or quotation marks."""
+    path = write_lines(tmp_path / "x.csv", "seg_id,system,hyp,ref", '1,a,"Hello,b', '2,a,c",d')
+    data = metassay.read(path)
+    assert data.outputs["output"].to_list() == ["Hello,b\n2,a,c"]
+    assert any("--quoting none" in note for note in data.notes)
+
+
 def test_a_tsv_cell_with_a_quoted_line_end_is_one_cell(tmp_path: Path) -> None:
     table = write_lines(
         tmp_path / "x.tsv", "seg_id\tsystem\thyp\tref", '1\ta\t"two', 'lines"\tb', "2\ta\tc\td"
@@ -42,7 +59,10 @@ def test_a_tsv_cell_with_a_quoted_line_end_is_one_cell(tmp_path: Path) -> None:
     assert metassay.read(table).outputs["output"].to_list() == ["two\nlines", "c"]
 
 
-@pytest.mark.parametrize("cell", ['["a b", "c d"]', "['a b', 'c d']"])
+@pytest.mark.parametrize(
+    "cell",
+    ['["a b", "c d"]', "['a b', 'c d']", "['a b' 'c d']", "['a b'\n \"c d\"]", '["a b", null, "c d", null]'],
+)
 def test_references_that_are_written_as_lists_are_lists(tmp_path: Path, cell: str) -> None:
     quoted = '"' + cell.replace('"', '""') + '"'
     table = write_lines(
@@ -56,7 +76,9 @@ def test_a_reference_in_brackets_is_a_text() -> None:
         {"seg_id": 1, "system": "a", "hyp": "x", "ref": "['quoted']"},
         {"seg_id": 2, "system": "a", "hyp": "x", "ref": "plain"},
     ]
-    assert metassay.read(rows).outputs["references"].to_list() == [["['quoted']"], ["plain"]]
+    data = metassay.read(rows)
+    assert data.outputs["references"].to_list() == [["['quoted']"], ["plain"]]
+    assert any("1 of the references look like lists" in note for note in data.notes)
 
 
 def test_the_column_language_pair_keeps_test_sets_apart() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +46,10 @@ from metassay.tasks.base import Task
 PAIR_COLUMNS = ("worse", "perturbation")
 REFERENCE_RULES = ("per-item", "per-output")
 # A list of texts written out in one cell, in JSON or Python notation.
-_WRITTEN_LIST = r"""^\s*\[\s*["'].*["']\s*\]\s*$"""
+_WRITTEN_LIST = r"""(?s)^\s*\[\s*["'].*(["']|null|None)\s*\]\s*$"""
+# A text in Python notation, as in `['a' "b"]`. NumPy writes no commas between the texts of an array.
+_PYTHON_TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_NUMPY_ARRAY = re.compile(rf"\s*\[\s*{_PYTHON_TEXT}(?:\s+{_PYTHON_TEXT})+\s*\]\s*", re.DOTALL)
 # The first texts of a column decide whether it holds written lists such as ["a", "b"].
 _LIST_SAMPLE = 100
 # Columns that hold the location of each row in the input, for errors.
@@ -107,6 +111,7 @@ def combine_output_tables(
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
     reference_columns = dict.fromkeys(name for part in parts for name in part.reference_columns)
     notes += _check_that_rows_of_item_share_references(outputs, references_rule, ", ".join(reference_columns))
+    notes += _warn_of_lists_read_as_text(outputs)
     notes += warn_if_language_is_language_pair(language)
     notes += warn_of_similar_system_names(outputs["system"].unique())
     release_memory()
@@ -296,7 +301,7 @@ def _parse_column_of_lists(column: pl.Series) -> pl.Series:
     """Convert a column of texts such as `["a", "b"]` to a column of lists. Other columns are returned
     unchanged.
 
-    CSV files hold lists as JSON or, if pandas wrote them, as Python source.
+    CSV files hold lists as JSON or, if pandas wrote them, as Python source or NumPy array.
     """
     if column.dtype != pl.String:
         return column
@@ -313,7 +318,12 @@ def _parse_column_of_lists(column: pl.Series) -> pl.Series:
 
 
 def _parse_list_of_texts(text: str) -> list[str] | None:
-    """Parse a list of texts that is written in JSON or as Python source. Returns None for any other text."""
+    """Parse a list of texts that is written in JSON, as Python source or as NumPy array, without its missing
+    texts. Returns None for any other text.
+    """
+    if _NUMPY_ARRAY.fullmatch(text):
+        # As Python source, texts without commas between them would be one text.
+        return [ast.literal_eval(entry) for entry in re.findall(_PYTHON_TEXT, text)]
     parsed: object = None
     for parse in (json.loads, ast.literal_eval):
         try:
@@ -321,9 +331,22 @@ def _parse_list_of_texts(text: str) -> list[str] | None:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
         break
-    if isinstance(parsed, list) and all(isinstance(entry, str) for entry in parsed):
-        return parsed
-    return None
+    if not isinstance(parsed, list):
+        return None
+    entries = [entry for entry in parsed if entry is not None]
+    return entries if all(isinstance(entry, str) for entry in entries) else None
+
+
+def _warn_of_lists_read_as_text(outputs: pl.DataFrame) -> list[str]:
+    """Return a note if some references look like lists, but are texts because other references of the column
+    are no lists.
+    """
+    if "references" not in outputs.columns:
+        return []
+    lists = int(outputs["references"].list.first().str.contains(_WRITTEN_LIST).sum())
+    if not lists:
+        return []
+    return [f"{lists} of the references look like lists, but others do not, so all were read as texts."]
 
 
 def _concatenate_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:

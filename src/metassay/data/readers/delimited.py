@@ -38,16 +38,18 @@ def parse_table_with_guessed_delimiter(
         text = text[excel_line.end() :]
     else:
         delimiter = _guess_delimiter(text, usual_delimiter)
-    if (
-        quoting == "minimal"
-        and delimiter == "\t"
-        and _would_quotes_join_complete_lines(text, delimiter, file)
-    ):
-        quoting = "none"
-        notes.append(
-            f"{format_path_for_user(file)}: quotation marks were read as text, "
-            "because they would merge lines otherwise."
-        )
+    if quoting == "minimal" and _would_quotes_join_complete_lines(text, delimiter, file):
+        if delimiter == ",":  # texts often contain commas
+            notes.append(
+                f"{format_path_for_user(file)}: quoted cells span several lines, although every line is a "
+                "complete row. If quotation marks belong to the texts, add --quoting none."
+            )
+        else:
+            quoting = "none"
+            notes.append(
+                f"{format_path_for_user(file)}: quotation marks were read as text, "
+                "because they would merge lines otherwise."
+            )
     table = parse_delimited_table(text, delimiter=delimiter, quoting=quoting, file=file)
     # Spreadsheets that separate by semicolons do so because the comma is their decimal sign.
     if delimiter == ";":
