@@ -103,7 +103,7 @@ def test_credits_of_scores_equal_those_of_a_loop_over_pairs():
     score = rng.integers(0, 4, (5, 30)).astype(float)
     human = rng.integers(0, 4, (5, 30)).astype(float)
     score[rng.random(score.shape) < 0.1] = NAN
-    pair_credits, items = compare_order_of_outputs_with_humans(score, human)
+    pair_accuracies, items = compare_order_of_outputs_with_humans(score, human)
     expected = []
     for item in range(30):
         for i, j in itertools.combinations(range(5), 2):
@@ -112,7 +112,7 @@ def test_credits_of_scores_equal_those_of_a_loop_over_pairs():
                 continue
             right = (a > b) == (human[i, item] > human[j, item])
             expected.append((item, 0.5 if a == b else float(right)))
-    assert sorted(zip(items.tolist(), pair_credits.tolist())) == sorted(expected)
+    assert sorted(zip(items.tolist(), pair_accuracies.tolist())) == sorted(expected)
     assert len(compare_order_of_outputs_with_humans(score[:1], human[:1])[0]) == 0
 
 

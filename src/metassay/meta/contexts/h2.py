@@ -241,7 +241,7 @@ def _compute_intervals_of_agreement_matrix(
     """Compute the 95 % interval of every entry in the matrix of rank correlations between contexts."""
     draws = [_round_to_ignore_float_errors(row.T) for row in resamples]
 
-    def compute_intervals_of_matrix_row(row: int) -> list[tuple[float, float]]:
+    def compute_intervals_of_correlation_row(row: int) -> list[tuple[float, float]]:
         """Compute the intervals of one row of the matrix."""
         intervals = []
         # The matrix is symmetric: only cells on and above the diagonal are computed.
@@ -253,7 +253,7 @@ def _compute_intervals_of_agreement_matrix(
     low = np.full_like(agreement_matrix, np.nan)
     high = np.full_like(agreement_matrix, np.nan)
     with ThreadPoolExecutor(workers) as pool:
-        for i, intervals in enumerate(pool.map(compute_intervals_of_matrix_row, range(len(draws)))):
+        for i, intervals in enumerate(pool.map(compute_intervals_of_correlation_row, range(len(draws)))):
             low[i, i:], high[i, i:] = np.array(intervals).T
     below_diagonal = np.tril_indices(len(low), -1)
     low[below_diagonal] = low.T[below_diagonal]

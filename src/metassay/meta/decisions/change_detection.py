@@ -43,7 +43,9 @@ _FLAT_RUNS = 10
 
 @dataclass(frozen=True)
 class ValuesOverRuns:
-    """One value per run, such as the accuracy of a metric in each nightly run, with its sampling variance."""
+    """A series with one value per run, such as the accuracy of a metric in nightly runs, with the
+    sampling variance of each value.
+    """
 
     values: FloatArray
     variances: FloatArray
@@ -52,7 +54,9 @@ class ValuesOverRuns:
 
 @dataclass(frozen=True)
 class MeanWithMargin:
-    """The mean over several runs, with a margin that stays valid however often the runs are looked at."""
+    """A mean over several runs with its margin of error. The margin stays valid when it is checked after
+    every run.
+    """
 
     value: float
     margin: float
@@ -60,8 +64,8 @@ class MeanWithMargin:
 
 @dataclass(frozen=True)
 class DetectedChange:
-    """A change of a value between runs: when it was detected, when it probably began, and the means before
-    and after.
+    """A detected change of a value between runs: when it was detected, when it probably began, and the
+    means before and after it.
 
     `alarm` is the position of the run at which it was detected, `start` the most likely position of the first
     run after the change. The margins hold for all positions and looks at once.
@@ -76,7 +80,9 @@ class DetectedChange:
 def compute_running_means_over_runs(
     values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, with margins that hold for all of these means at once."""
+    """Compute the mean of the first 1, 2, … runs, with margins of error that hold for all of the means at
+    once.
+    """
     return _compute_running_means_and_margins(
         values_over_runs.values, _raise_small_variances_to_mean_so_far(values_over_runs), error_rate
     )
@@ -85,7 +91,7 @@ def compute_running_means_over_runs(
 def detect_change_over_runs(
     values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> DetectedChange | None:
-    """Find the first significant change in a series of runs; None if there is none.
+    """Find the first significant change in a series of runs. Returns None if there is none.
 
     In a stable series, a change is reported with probability `error_rate` at most.
     """
@@ -119,8 +125,8 @@ def detect_change_over_runs(
 def estimate_detection_delay(
     values_over_runs: ValuesOverRuns, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
-    """Estimate how many more runs it takes to detect a change of the given size. Also returns the number for
-    a single test at a time fixed in advance.
+    """Estimate how many more runs are needed to detect a change of the given size. Also returns the
+    number that a single planned test would need.
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
@@ -142,8 +148,8 @@ def estimate_detection_delay(
 
 
 def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> FloatArray:
-    """Increase variances that are smaller than the mean of all runs so far, because they would make chance
-    differences look like changes.
+    """Raise each variance to at least the mean variance of all runs so far. Smaller ones would make
+    chance differences look like changes.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as
     strong evidence of a change.
@@ -157,8 +163,8 @@ def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> F
 def _compute_log_likelihood_ratio_of_each_change(
     run_values: FloatArray, variances: FloatArray, single_change_position: int | None = None
 ) -> FloatArray:
-    """Compute the logarithm of the evidence that the values changed after a run, for each run (row) and each
-    later time of looking (column).
+    """Compute the log likelihood ratio of a change after each run (row), judged from the data up to each
+    later run (column).
 
     It is −∞ for changes after the look. `single_change_position` computes the row of one s.
     """
@@ -182,8 +188,7 @@ def _compute_log_likelihood_ratio_of_each_change(
 
 
 def _compute_prior_probability_of_change(runs_before_change: LongArray) -> FloatArray:
-    """Return the weight that is given in advance to a change after a certain number of runs. All weights sum
-    to 1.
+    """Return the prior probability that the value changes after a given number of runs.
 
     It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.
     """
@@ -195,7 +200,7 @@ def _compute_prior_probability_of_change(runs_before_change: LongArray) -> Float
 def _compute_running_means_and_margins(
     run_values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, and a margin for each mean."""
+    """Compute the mean of the first 1, 2, … runs, and a margin of error for each mean."""
     precisions = 1 / variances
     totals = np.cumsum(precisions)
     means = np.cumsum(precisions * run_values) / totals

@@ -40,7 +40,8 @@ _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 @dataclass(frozen=True)
 class LabelledSample:
-    """Human labels of some items and metric scores of all items, with how the labelled items were drawn.
+    """Human labels of some items and metric scores of all items, with the probability that each item was
+    chosen for labelling.
 
     `human` and `metric` are `[series, items]`; `human` is NaN where an item has no label. `unit_of_item`
     numbers the unit of each item from 0. `probabilities` are the inclusion probabilities of the items; None
@@ -54,13 +55,13 @@ class LabelledSample:
 
     @property
     def is_labelled(self) -> NDArray[np.bool_]:
-        """Marks the entries of `human` that have a label."""
+        """Boolean mask of the entries of `human` that have a label."""
         return np.asarray(~np.isnan(self.human))
 
 
 @dataclass(frozen=True)
 class MeanEstimates:
-    """Estimated mean human scores with their standard errors and bootstrap draws.
+    """Estimated mean human scores, with standard errors and bootstrap draws.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
     resample had no variance.
@@ -81,8 +82,8 @@ class MeanEstimates:
         return low, high
 
     def compute_simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Compute wider intervals, so that all of them contain their true values at once with a probability
-        of 95 %.
+        """Compute intervals that contain all true means at once with a probability of 95 %. They are
+        wider than single intervals.
         """
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
         critical_value = np.quantile(largest, LEVEL, method=_QUANTILE_METHOD)
@@ -90,7 +91,7 @@ class MeanEstimates:
         return self.values - margin, self.values + margin
 
     def compute_p_values_of_zero_means(self) -> FloatArray:
-        """Compute the two-sided p-value of the hypothesis that the true mean is 0, for each estimated mean.
+        """Test for each estimated mean whether the true mean is 0. Returns two-sided p-values.
 
         The draws of all series are pooled, because those of one series alone cannot show p-values that are
         small enough to survive a correction for all pairs of systems.
@@ -147,8 +148,8 @@ def estimate_mean_human_scores(
 
 @dataclass(frozen=True)
 class _ScoreSumsByUnit:
-    """Sums of human and metric scores over the items of each unit (item or document) that was drawn for
-    labelling.
+    """Sums of human and metric scores over the items of each sampling unit. A unit is an item or a
+    document drawn for labelling.
     """
 
     labelled: FloatArray
@@ -168,8 +169,8 @@ _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 def _sum_scores_by_sampling_unit(
     labelled_sample: LabelledSample, series_index: int, *, use_metric: bool
 ) -> _ScoreSumsByUnit:
-    """Sum the human and metric scores over the items of each unit (item or document) that was drawn for
-    labelling.
+    """Sum the human and metric scores over the items of each sampling unit (the item or document drawn
+    for labelling).
 
     Metric scores are centred, so that their mean over all items is 0.
     """
@@ -211,7 +212,8 @@ def _sum_scores_by_sampling_unit(
 def _estimate_mean_human_score_of_labelled_units(
     labelled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[float, float, FloatArray]:
-    """Estimate the mean human score from the given units (items or documents), some of which may be repeated.
+    """Estimate the mean human score from labelled units (items or documents). A unit listed twice counts
+    twice.
 
     Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
     it by residual / (1 − leverage): the jackknife, in closed form.
@@ -268,8 +270,8 @@ def _estimate_mean_human_score_on_resamples(
 def _compute_standard_error(
     unit_sums: _ScoreSumsByUnit, units: LongArray, slope: float, residuals: FloatArray, target: str
 ) -> float:
-    """Compute the standard error of an estimated mean, either over the given items or over the population
-    that they come from.
+    """Compute the standard error of an estimated mean human score, over the given items or over the
+    population from which they were drawn.
     """
     if target == THESE_ITEMS:
         # Items that were drawn for certain add nothing to the error.
@@ -282,7 +284,9 @@ def _compute_standard_error(
 
 
 def _compute_quantiles_without_nan(draws: FloatArray, levels: list[float]) -> FloatArray:
-    """Compute quantiles of each column, leaving out NaN. Columns that are mostly NaN have no quantiles."""
+    """Compute quantiles of each column, ignoring NaN. The quantiles of a column that is mostly NaN are
+    NaN.
+    """
     defined_share = (~np.isnan(draws)).mean(axis=0)
     filled = np.where(defined_share >= _SMALLEST_SHARE_OF_DRAWS, draws, 0.0)
     quantiles = np.nanquantile(filled, levels, axis=0, method=_QUANTILE_METHOD)

@@ -24,8 +24,8 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 def find_human_agreement_curve_of_metric(
     agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
-    """Return the curve that tells how often people agree with score differences of a metric, given names of
-    the metric and a data set.
+    """Find the curve that tells how often people agree with a metric, by the names of the metric and the
+    data set.
 
     A curve of the same data set comes first. Without one, the only curve of another data set is taken; with
     several, none.
@@ -51,8 +51,8 @@ def predict_human_agreement_with_metric(
     dataset: str,
     group: str | None = None,
 ) -> list[DifferenceMeaning]:
-    """Predict how often people agree with a metric about which of two systems is better, for every two
-    systems.
+    """Predict for every two systems how often people agree with a metric about which of the two is
+    better.
 
     `metric_scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the
     items that both systems have. `dataset` is the test set of the scores, such as `2023/en-de`.
@@ -91,7 +91,9 @@ def predict_human_agreement_with_metric(
 def _explain_missing_prediction(
     agreement_curve: AgreementCurve | None, dataset: str, difference: float, item_count: int
 ) -> str | None:
-    """Return why it cannot be predicted how often people agree with a score difference; None if it can be."""
+    """Explain why agreement of people with a score difference cannot be predicted. Returns None if it can
+    be.
+    """
     if agreement_curve is None:
         return "the run has no curve for this metric and data set"
     # Curves of one language pair predict another one wrongly by up to 7 percentage points.
@@ -109,7 +111,7 @@ def _explain_missing_prediction(
 
 
 def find_language_pair(dataset: str) -> str | None:
-    """Return the language pair in the name of a test set, or None if it has none.
+    """Return the language pair in the name of a test set, such as `en-de`, or None if there is none.
 
     >>> find_language_pair("2023/en-de"), find_language_pair("summaries")
     ('en-de', None)

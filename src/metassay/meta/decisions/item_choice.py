@@ -26,9 +26,7 @@ _SMALLEST_ERROR = 0.1
 
 @dataclass(frozen=True)
 class ChosenItems:
-    """Positions of the items that people should label next, and the probability with which each item was
-    chosen so far.
-    """
+    """Items that people should label next, with the probability that each item has been chosen so far."""
 
     positions: LongArray
     probabilities: FloatArray
@@ -38,8 +36,8 @@ class ChosenItems:
 def choose_items_to_label(
     labelled_scores: LabelledScores, item_count: int, rng: np.random.Generator
 ) -> ChosenItems:
-    """Choose at random about the given number of items that people should label next. Items on which the
-    metric probably errs are preferred.
+    """Choose at random which items people should label next. Items on which the metric probably errs are
+    preferred.
 
     If items were labelled before with probability p1, and an item that was not is drawn with probability p2
     now, its probability of being labelled in either round is p1 + (1 − p1) p2.
@@ -105,7 +103,9 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
 
 
 def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
-    """Return for each item how far its outputs are on average below the best output of all items."""
+    """Measure for each item how far its outputs are on average below the best output of all items, by
+    predicted quality.
+    """
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
 
@@ -120,8 +120,8 @@ def _replace_small_errors_by_positive_value(predicted_errors: FloatArray) -> Flo
 def _measure_metric_errors_on_labelled_items(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None
 ) -> FloatArray:
-    """Compute for each labelled item how far metric scores are from human labels after a linear fit for each
-    system. Other items get NaN.
+    """Measure how far metric scores are from human labels on each labelled item, after a linear fit for
+    each system. Other items get NaN.
     """
     # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)
@@ -141,8 +141,8 @@ def _measure_metric_errors_on_labelled_items(
 def _get_labelling_probabilities_of_previous_rounds(
     labelled_scores: LabelledScores, is_labelled_unit: BoolArray
 ) -> FloatArray:
-    """Return the probability with which each item or document was chosen for labelling before. If it is not
-    known, all are equal.
+    """Return the probability that each item or document was chosen for labelling in an earlier round.
+    Unknown probabilities are taken as equal.
     """
     if labelled_scores.probabilities is None:
         return np.full(len(is_labelled_unit), is_labelled_unit.mean())
@@ -153,7 +153,9 @@ def _get_labelling_probabilities_of_previous_rounds(
 def _scale_rates_to_probabilities(
     sampling_rates: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray, item_count: int
 ) -> FloatArray:
-    """Scale sampling rates to probabilities, so that the expected number of drawn items is the given one."""
+    """Scale sampling rates to probabilities, so that the expected number of drawn items equals
+    `item_count`.
+    """
     low, high = 0.0, 1.0
     # The bound ends the search if more items are asked for than are unlabelled.
     while (
@@ -173,13 +175,15 @@ def _scale_rates_to_probabilities(
 def _compute_expected_item_count(
     probabilities: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray
 ) -> float:
-    """Compute how many unlabelled items are drawn on average with the given probabilities."""
+    """Compute how many unlabelled items are drawn on average, given the probability of each unit (item or
+    document).
+    """
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 
 def _draw_items_or_documents(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
-    """Draw items or documents at random with the given probabilities. The number drawn is the sum of the
-    probabilities, rounded up or down.
+    """Draw items or documents at random with the given probabilities. Their number is the sum of the
+    probabilities, rounded up or down at random.
 
     Systematic sampling: the units lie in random order on a line, each as long as its probability, and those
     under equally spaced points are drawn.

@@ -37,12 +37,12 @@ class LabelledScores:
 
     @property
     def labelled_items(self) -> NDArray[np.bool_]:
-        """Marks the items of which at least one output has a human label."""
+        """Boolean mask of the items with a human label for at least one output."""
         return np.asarray(~np.isnan(self.human).all(axis=0))
 
     @property
     def labelled_unit_count(self) -> int:
-        """Number of items, or documents if these were labelled as a whole, that have a human label."""
+        """Number of labelled items, or of labelled documents if people labelled whole documents."""
         return len(np.unique(self.unit_of_item[self.labelled_items]))
 
     def restrict_to_items(self, is_selected: NDArray[np.bool_]) -> LabelledScores:
@@ -64,8 +64,8 @@ def renumber_integer_codes_from_zero(codes: LongArray) -> LongArray:
 
 
 def detect_whether_documents_are_labelled(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
-    """Return whether people labelled single items or whole documents: the name of the document column if each
-    document is labelled completely or not at all, else `ITEM`.
+    """Detect whether people labelled single items or whole documents. Returns the name of the document
+    column if every document has labels for all of its items or for none, else `ITEM`.
 
     People often rate whole documents. The labels of a document are then one draw, not several. Without any
     label, the unit is the item.

@@ -17,8 +17,8 @@ _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class MetricCandidate:
-    """The share of human labels that a metric makes unnecessary, for the mean of a system and for differences
-    between systems.
+    """A metric with the share of human labels that it makes unnecessary, for the mean of a system and for
+    differences between systems.
     """
 
     metric: str
@@ -30,8 +30,8 @@ class MetricCandidate:
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """All metrics, the best first, and the one that is used to save human labels; None if labels alone are at
-    least as precise.
+    """The metric chosen to save human labels, and all metrics from best to worst. The choice is None if
+    labels alone are at least as precise.
     """
 
     candidates: list[MetricCandidate]
@@ -41,7 +41,7 @@ class MetricChoice:
 
 
 def choose_metric_saving_most_labelling_effort(labelled_scores: LabelledScores) -> MetricChoice:
-    """Choose the metric that makes the largest share of human labels unnecessary when the mean of a system is
+    """Choose the metric that makes the most human labels unnecessary when the mean score of a system is
     estimated.
 
     The share of a useless metric is 0 on average, so that a metric is used only if it is above 0. A metric
@@ -57,7 +57,7 @@ def choose_metric_saving_most_labelling_effort(labelled_scores: LabelledScores) 
 
 
 def _measure_labelling_effort_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
-    """Estimate the share of human labels that a metric makes unnecessary, from the items that have labels."""
+    """Estimate the share of human labels that a metric makes unnecessary, from items that have labels."""
     labelled = labelled_scores.labelled_items
     human = labelled_scores.human[:, labelled]
     metric = labelled_scores.metrics[metric_name][:, labelled]
@@ -76,7 +76,9 @@ def _measure_labelling_effort_saved(labelled_scores: LabelledScores, metric_name
 
 
 def _is_copy_of_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
-    """Return whether a metric equals the human labels of some system, up to a linear function."""
+    """Return whether a metric is a linear function of the human labels of some system, so that it must
+    have been computed from them.
+    """
     for human_scores, metric_scores in zip(human_by_system, metric_by_system):
         labelled = ~np.isnan(human_scores)
         labels = human_scores[labelled]

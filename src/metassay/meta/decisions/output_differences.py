@@ -32,8 +32,8 @@ _SMALLEST_WEIGHT = 1e-9
 def estimate_human_agreement_with_metric_on_output_pairs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> HumanAgreement | None:
-    """Estimate how often people agree that one output is better than another, depending on the difference
-    between their metric scores.
+    """Estimate how often people agree with a metric about which of two outputs is better, as a function
+    of their score difference.
 
     None where people, or the metric, prefer no output.
     """
@@ -77,8 +77,8 @@ def estimate_human_agreement_with_metric_on_output_pairs(
 def _fit_agreement_by_score_difference(
     correct_pair_counts: FloatArray, pair_counts: FloatArray
 ) -> FloatArray:
-    """Fit how often people agree with a metric as a function of the score difference that never decreases,
-    for each bootstrap draw.
+    """Fit how often people agree with a metric as a non-decreasing function of the score difference, once
+    for each bootstrap resample.
 
     `correct_pair_counts` and `pair_counts` are numbers of pairs, `[draws, bins]`; so is the result.
     """
@@ -92,8 +92,8 @@ def _fit_agreement_by_score_difference(
 def _build_points_of_isotonic_agreement_curve(
     agreement_curves: FloatArray, bin_differences: FloatArray, largest_difference: float
 ) -> list[AgreementPoint]:
-    """Return the points of the agreement curve with 95 % intervals, at the mean score difference of each bin
-    and at the largest difference.
+    """Build the points of the agreement curve with 95 % intervals, one for each bin of score differences
+    and one for the largest difference.
     """
     differences = np.append(bin_differences, largest_difference)
     return build_human_agreement_points(
@@ -107,8 +107,8 @@ def _find_score_difference_for_agreement_on_outputs(
     required_agreement: float,
     all_differences: FloatArray,
 ) -> AgreementThreshold:
-    """Find the smallest difference between the metric scores of two outputs at which people agree at the
-    given rate. None if there is none.
+    """Find the smallest score difference between two outputs at which people agree with a metric at the
+    required rate. Returns None if there is none.
 
     `coverage` is the share of pairs that differ by at least as much.
     """
@@ -129,8 +129,8 @@ def _find_score_difference_for_agreement_on_outputs(
 def _interpolate_score_difference_for_agreement(
     agreement_curves: FloatArray, bin_differences: FloatArray, required_agreement: float
 ) -> FloatArray:
-    """Interpolate the score difference at which each curve reaches the given agreement with people. It is
-    infinite if the curve never does.
+    """Interpolate the score difference at which each agreement curve reaches the required rate. It is
+    infinite if a curve stays below.
     """
     is_reached = agreement_curves >= required_agreement
     bins = is_reached.argmax(axis=1)

@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class NeededItems:
-    """How many items people must label, and the system or pair of systems for which the most are needed."""
+    """Number of items that people must label, with the system or pair of systems that needs the most."""
 
     count: int
     hardest: tuple[str, ...]
@@ -32,7 +32,7 @@ class NeededItems:
 def count_items_needed_for_interval_width(
     labelled_scores: LabelledScores, interval_width: float, seed: int
 ) -> NeededItems:
-    """Compute how many items people must label, so that no 95 % interval is wider than the given width."""
+    """Compute how many items people must label, so that every 95 % interval is at most as wide as desired."""
     choice = choose_metric_saving_most_labelling_effort(labelled_scores)
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
@@ -88,7 +88,8 @@ def _choose_item_population_to_estimate(labelled_scores: LabelledScores) -> str:
 
 
 def _compute_items_needed_for_variance(labelled_scores: LabelledScores, desired_variance_ratio: float) -> int:
-    """Compute how many labelled items change the variance of an estimated mean by the given factor.
+    """Compute how many items must be labelled to change the variance of an estimated mean by the given
+    factor.
 
     If every item is labelled, the number is for a new sample of items like these, without a metric.
     """

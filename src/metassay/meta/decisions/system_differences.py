@@ -37,8 +37,8 @@ _SLOPE_PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class ResampledSystemPairs:
-    """How certainly people prefer one system to another, for every two systems, in the data and on bootstrap
-    resamples.
+    """How certainly people prefer one system to another, for every two systems, computed from the data
+    and from bootstrap resamples.
 
     All metrics share it, because it depends on human scores only.
     """
@@ -53,8 +53,8 @@ class ResampledSystemPairs:
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """How often people agree with a metric about which of two systems or outputs is better, depending on how
-    much the metric scores differ.
+    """Curve that tells how often people agree with a metric about which of two systems or outputs is
+    better, as a function of the score difference.
     """
 
     pairs: int
@@ -88,8 +88,8 @@ def compute_human_preferences_on_resamples(
 def estimate_human_agreement_with_metric_on_system_pairs(
     scores: ScoreArrays, metric_index: int, human_preferences_on_resamples: ResampledSystemPairs
 ) -> HumanAgreement | None:
-    """Estimate how often people agree that one system is better than another, depending on the difference
-    between their metric scores.
+    """Estimate how often people agree with a metric about which of two systems is better, as a function
+    of their score difference.
 
     None where the metric gives all systems the same mean.
     """
@@ -125,8 +125,8 @@ def estimate_human_agreement_with_metric_on_system_pairs(
 def fit_logistic_slopes(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit logistic curves that predict agreement with people from score differences, one curve for each row,
-    and return their slopes.
+    """Fit a logistic curve to each row of data, which predicts agreement with human scores from score
+    differences. Returns the slopes.
 
     beta d is bounded by `_LARGEST_EXPONENT`.
     """
@@ -185,8 +185,8 @@ def _measure_pairwise_accuracy(metric_differences: FloatArray, human_agreement: 
 
 
 def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
-    """Estimate how large a metric difference between two systems must be to exceed noise: 1.96 standard
-    errors, as the median over pairs.
+    """Estimate how large the score difference between two systems must be to exceed noise: 1.96 standard
+    errors, as the median over pairs of systems.
     """
     items = cluster_sizes.sum()
     deviations = cluster_sums - cluster_sizes * (cluster_sums.sum(axis=1) / items)[:, None]
@@ -197,7 +197,7 @@ def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_size
 def _build_points_of_logistic_agreement_curve(
     logistic_slopes: FloatArray, largest_difference: float
 ) -> list[AgreementPoint]:
-    """Evaluate logistic agreement curves at equally spaced metric differences, and return points with 95 %
+    """Evaluate logistic agreement curves at equally spaced score differences. Returns points with 95 %
     intervals.
     """
     differences = np.linspace(0.0, largest_difference, POINTS)
@@ -207,8 +207,8 @@ def _build_points_of_logistic_agreement_curve(
 def build_human_agreement_points(
     score_differences: FloatArray, agreement_probabilities: FloatArray
 ) -> list[AgreementPoint]:
-    """Build the points of a curve that shows how often people agree with a metric, with 95 % intervals from
-    resampled curves.
+    """Build the points of a curve that shows how often people agree with a metric. Resampled curves give
+    the 95 % intervals.
     """
     low, high = np.quantile(agreement_probabilities[1:], TAILS, axis=0)
     columns = np.stack([score_differences, agreement_probabilities[0], low, high], axis=1)
@@ -219,8 +219,8 @@ def build_human_agreement_points(
 def _find_score_difference_for_agreement_on_systems(
     logistic_slopes: FloatArray, required_agreement: float, largest_difference: float
 ) -> AgreementThreshold:
-    """Find the metric difference between two systems at which people agree with the given probability. None
-    if it lies beyond the largest difference.
+    """Find the score difference between two systems at which people agree with a metric at the required
+    rate. Returns None if it lies beyond the largest difference.
     """
     with np.errstate(divide="ignore"):
         differences = np.where(

@@ -23,7 +23,9 @@ from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 @dataclass(frozen=True)
 class EstimatedSystems:
-    """Estimated mean human scores of all systems, the best first, and the differences between systems."""
+    """Estimated mean human scores of all systems, from best to worst, and estimated differences between
+    systems.
+    """
 
     systems: list[SystemEstimate]
     differences: list[SystemDifference]
@@ -37,8 +39,8 @@ def estimate_system_scores(
     seed: int,
     resamples: int = 1000,
 ) -> EstimatedSystems:
-    """Estimate the mean human score of every system from human labels of some items, and the differences
-    between all systems.
+    """Estimate the mean human score of every system, and the differences between systems, from human
+    labels of some items.
 
     The intervals of the differences are simultaneous: with probability 95 % all of them are right at once.
     The rank of a system is between 1 + the systems that are above it by these intervals, and the number of
@@ -91,8 +93,8 @@ def estimate_human_means_from_labelled_items(
     seed: int,
     resample_count: int = 1000,
 ) -> MeanEstimates:
-    """Estimate mean human scores from human labels of some items, with or without the help of a metric that
-    scored all items.
+    """Estimate mean human scores from human labels of some items. A metric that scored all items makes
+    the estimates more precise, if given.
     """
     sample = LabelledSample(
         human=human_scores,
@@ -118,7 +120,9 @@ def _estimate_system_differences(
     seed: int,
     resample_count: int,
 ) -> list[SystemDifference]:
-    """Estimate the difference in mean human score between every two systems, from items labelled for both."""
+    """Estimate the difference in mean human score between every two systems, from items with labels for
+    both systems.
+    """
     if len(systems_best_first) < 2:
         return []
     human_differences = compute_system_differences(labelled_scores.human[systems_best_first])
@@ -146,7 +150,7 @@ def _estimate_system_differences(
 
 
 def _list_means_with_intervals(system_estimates: MeanEstimates) -> list[Interval]:
-    """Return the estimated mean human score of each system with its 95 % interval."""
+    """List the estimated mean human score of each system with its 95 % interval."""
     lows, highs = system_estimates.compute_confidence_intervals_of_means()
     return [
         Interval(none_if_nan(value), none_if_nan(low), none_if_nan(high))
@@ -157,8 +161,8 @@ def _list_means_with_intervals(system_estimates: MeanEstimates) -> list[Interval
 def _estimate_labelling_effort_saved_for_system(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None, system_index: int
 ) -> float | None:
-    """Estimate the share of human labels that a metric makes unnecessary for the mean of one system. It is 0
-    without a metric.
+    """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
+    system is estimated. Returns 0 without a metric.
     """
     if metric_scores is None:
         return 0.0
@@ -174,8 +178,8 @@ def _estimate_labelling_effort_saved_for_system(
 def _find_best_and_worst_possible_ranks(
     systems: list[str], differences: list[SystemDifference]
 ) -> list[tuple[int, int]]:
-    """Return the best and the worst rank (1 is best) that each system may have, given the intervals of all
-    differences.
+    """Find the best and the worst possible rank of each system (1 is best), given intervals for the
+    differences between systems.
     """
     above = dict.fromkeys(systems, 0)
     below = dict.fromkeys(systems, 0)

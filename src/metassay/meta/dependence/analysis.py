@@ -37,7 +37,7 @@ from metassay.meta.dependence.null_hypotheses import (
     compute_p_values_of_metric_fairness,
     compute_pearson_over_all_outputs,
 )
-from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
+from metassay.meta.dependence.panel import average_scores_of_other_metrics, standardize_scores
 from metassay.meta.dependence.rankings import (
     find_system_pairs_in_wrong_order,
     rank_systems_by_human_and_metric_scores,
@@ -199,7 +199,7 @@ def analyze_metric_bias_without_human_scores(
     measurements: dict[str, MetricMeasurement] = {}
     for done, metric in enumerate(metrics, start=1):
         panel_cube = replace(
-            score_cube, human_scores={PANEL: average_other_metrics(standardized_scores, metric)}
+            score_cube, human_scores={PANEL: average_scores_of_other_metrics(standardized_scores, metric)}
         )
         try:
             outputs = assign_outputs_to_groups(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
@@ -226,7 +226,11 @@ def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str
 
     Several metrics are measured on the outputs that all of them scored.
     """
-    group_count = len(outputs.group.list_label_codes_of_outputs(outputs.find_scored_outputs(*metrics)))
+    group_count = len(
+        outputs.group.list_distinct_codes_of_selected_outputs(
+            outputs.find_outputs_with_complete_scores(*metrics)
+        )
+    )
     if group_count == 0:
         return "no output has both scores"
     if group_count == 1:
@@ -238,7 +242,7 @@ def _measure_bias_of_metric_between_systems(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
     """Measure how much more one metric overrates some system than another, on the outputs that it scored."""
-    is_scored = outputs.find_scored_outputs(metric)
+    is_scored = outputs.find_outputs_with_complete_scores(metric)
     scored_outputs = outputs.select_scored_outputs(metric, is_scored)
     scored_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored)
     dependence = measure_metric_bias_between_systems(scored_outputs, scored_resamples)
@@ -345,15 +349,15 @@ def _measure_metric_bias_in_each_context(
 
     Columns with one value are skipped.
     """
-    is_scored = outputs.find_scored_outputs(metric)
+    is_scored = outputs.find_outputs_with_complete_scores(metric)
     entries = []
     for column_name, column in outputs.contexts.items():
-        codes = column.list_label_codes_of_outputs(is_scored).tolist()
+        codes = column.list_distinct_codes_of_selected_outputs(is_scored).tolist()
         if len(codes) < 2:
             continue
         for code in codes:
             in_context = is_scored & (column.codes == code)
-            if len(outputs.group.list_label_codes_of_outputs(in_context)) < 2:
+            if len(outputs.group.list_distinct_codes_of_selected_outputs(in_context)) < 2:
                 continue
             entry = _measure_metric_bias_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]

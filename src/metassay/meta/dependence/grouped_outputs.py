@@ -52,14 +52,14 @@ class LabelColumn:
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def list_label_codes_of_outputs(self, is_selected_output: BoolArray) -> LongArray:
+    def list_distinct_codes_of_selected_outputs(self, is_selected_output: BoolArray) -> LongArray:
         """Return the distinct codes of the selected outputs, sorted."""
         return np.flatnonzero(np.bincount(self.codes[is_selected_output], minlength=len(self.names)))
 
-    def renumber_label_codes_of_outputs(self, is_selected_output: BoolArray) -> LongArray:
+    def renumber_codes_of_selected_outputs(self, is_selected_output: BoolArray) -> LongArray:
         """Return the codes of the selected outputs, renumbered from 0 without gaps."""
         new_codes = np.zeros(len(self.names), dtype=np.int64)
-        remaining = self.list_label_codes_of_outputs(is_selected_output)
+        remaining = self.list_distinct_codes_of_selected_outputs(is_selected_output)
         new_codes[remaining] = np.arange(len(remaining))
         return new_codes[self.codes[is_selected_output]]
 
@@ -92,7 +92,7 @@ class GroupedOutputs:
         """
         return self.cube.get_higher_is_better_scores(column).T.ravel()[self.positions] + 0.0
 
-    def find_scored_outputs(self, *metrics: str) -> BoolArray:
+    def find_outputs_with_complete_scores(self, *metrics: str) -> BoolArray:
         """Return which outputs have a positive weight, a human score and scores of all given metrics."""
         is_scored = self.weights > 0
         for name in (self.human, *metrics):
@@ -105,12 +105,13 @@ class GroupedOutputs:
             human_scores=self.get_scores(self.human)[is_selected],
             metric_scores=self.get_scores(metric)[is_selected],
             weights=self.weights[is_selected],
-            groups=self.group.renumber_label_codes_of_outputs(is_selected),
-            systems=self.system.renumber_label_codes_of_outputs(is_selected),
-            items=self.item.renumber_label_codes_of_outputs(is_selected),
-            clusters=self.cluster.renumber_label_codes_of_outputs(is_selected),
+            groups=self.group.renumber_codes_of_selected_outputs(is_selected),
+            systems=self.system.renumber_codes_of_selected_outputs(is_selected),
+            items=self.item.renumber_codes_of_selected_outputs(is_selected),
+            clusters=self.cluster.renumber_codes_of_selected_outputs(is_selected),
             group_names=tuple(
-                self.group.names[code] for code in self.group.list_label_codes_of_outputs(is_selected)
+                self.group.names[code]
+                for code in self.group.list_distinct_codes_of_selected_outputs(is_selected)
             ),
         )
 
@@ -119,7 +120,7 @@ class GroupedOutputs:
     ) -> Counts:
         """Return the bootstrap resamples without clusters that contain none of the selected outputs."""
         return np.ascontiguousarray(
-            resample_counts[:, self.cluster.list_label_codes_of_outputs(is_selected_output)]
+            resample_counts[:, self.cluster.list_distinct_codes_of_selected_outputs(is_selected_output)]
         )
 
 

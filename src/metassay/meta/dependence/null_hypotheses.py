@@ -67,7 +67,7 @@ def compute_p_values_of_equal_treatment_of_systems(
     p_values = []
     for outputs, sysdep in zip(outputs_by_metric, simulated):
         observed = float(compute_range_over_groups(measure_how_much_groups_are_overrated(outputs)))
-        p_values.append(_compute_p_value(observed, sysdep, outputs))
+        p_values.append(_compute_p_value_from_simulated_values(observed, sysdep, outputs))
     return p_values
 
 
@@ -92,11 +92,13 @@ def compute_p_values_of_metric_fairness(
         observed = separate_regression_to_mean(
             measure_how_much_groups_are_overrated(outputs), outputs.human_means_of_groups
         ).residual_range
-        p_values.append(_compute_p_value(observed, residual_ranges, outputs))
+        p_values.append(_compute_p_value_from_simulated_values(observed, residual_ranges, outputs))
     return p_values
 
 
-def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
+def _compute_p_value_from_simulated_values(
+    observed: float, simulated: FloatArray, outputs: ScoredOutputs
+) -> float:
     """Compute the share of values that are at least as large as the observed value, which counts as one of
     them.
     """

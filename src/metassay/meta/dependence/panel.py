@@ -18,7 +18,7 @@ def standardize_scores(scores: FloatArray) -> FloatArray:
     return np.asarray((scores - np.nanmean(scores)) / sd)
 
 
-def average_other_metrics(standardized_scores: Mapping[str, FloatArray], metric: str) -> FloatArray:
+def average_scores_of_other_metrics(standardized_scores: Mapping[str, FloatArray], metric: str) -> FloatArray:
     """Average the scores of each output over all metrics but the given one; NaN where no other metric scored
     it.
     """

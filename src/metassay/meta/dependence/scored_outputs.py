@@ -72,10 +72,10 @@ class ScoredOutputs:
             human_scores=self.human_scores[is_selected],
             metric_scores=self.metric_scores[is_selected],
             weights=self.weights[is_selected],
-            groups=replace_labels_by_integers(self.groups[is_selected]),
-            systems=replace_labels_by_integers(self.systems[is_selected]),
-            items=replace_labels_by_integers(self.items[is_selected]),
-            clusters=replace_labels_by_integers(self.clusters[is_selected]),
+            groups=convert_labels_to_integers(self.groups[is_selected]),
+            systems=convert_labels_to_integers(self.systems[is_selected]),
+            items=convert_labels_to_integers(self.items[is_selected]),
+            clusters=convert_labels_to_integers(self.clusters[is_selected]),
             group_names=tuple(self.group_names[group] for group in remaining_groups),
         )
 
@@ -84,10 +84,10 @@ class ScoredOutputs:
         return replace(self, metric_scores=metric_scores)
 
 
-def replace_labels_by_integers(labels: NDArray[np.generic]) -> LongArray:
+def convert_labels_to_integers(labels: NDArray[np.generic]) -> LongArray:
     """Replace each label by its position among the sorted distinct labels.
 
-    >>> replace_labels_by_integers(np.array([7, 3, 7]))
+    >>> convert_labels_to_integers(np.array([7, 3, 7]))
     array([1, 0, 1])
     """
     codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -130,8 +130,8 @@ def build_scored_outputs(
         weights=weight_matrix[is_scored],
         groups=systems.astype(np.int64),
         systems=systems.astype(np.int64),
-        items=replace_labels_by_integers(segments),
-        clusters=replace_labels_by_integers(segment_clusters[segments]),
+        items=convert_labels_to_integers(segments),
+        clusters=convert_labels_to_integers(segment_clusters[segments]),
         group_names=tuple(str(system) for system in range(len(human_scores)))
         if system_names is None
         else tuple(system_names),

@@ -1,10 +1,10 @@
 """How often a judge agrees with human labels, with itself in the other order, and with itself asked again.
 
 A verdict on two outputs is 1 if the first is preferred, 0 if the second is, ½ for a tie, and NaN where no
-verdict could be read. Its credit is 1 minus the distance to the gold label; with strict ties only equal
+verdict could be read. Its accuracy is 1 minus the distance to the gold label; with strict ties only equal
 verdicts count:
 
-    half:    credit = 1 − |verdict − gold|        strict, judgebench:  credit = 1[verdict = gold]
+    half:    accuracy = 1 − |verdict − gold|        strict, judgebench:  accuracy = 1[verdict = gold]
 
 A tie where humans have a preference is therefore half right, or wrong.
 """
@@ -27,8 +27,8 @@ TIES = ("half", "strict", JUDGEBENCH)
 def compare_verdicts_with_gold_labels(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> FloatArray:
-    """Return how right each verdict is, from 0 to 1. It is NaN where the verdict or its gold label is
-    missing.
+    """Compute how right each verdict is, from 0 (wrong) to 1 (right). A missing verdict or gold label
+    gives NaN.
 
     With ties "half" it is 1 - |verdict - gold label|, otherwise 1 if the two are equal and 0 if not.
     """
@@ -43,9 +43,10 @@ def compare_verdicts_with_gold_labels(
 def compute_accuracy_expected_by_chance(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> float:
-    """Compute the accuracy that verdicts would have if they were assigned to the questions at random.
+    """Compute the accuracy that a judge would have if its verdicts were assigned to the questions at
+    random.
 
-    This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
+    This is the expected agreement of Cohen's kappa: the mean accuracy over all pairs of a verdict and a gold
     label, each from any item.
     """
     is_defined = ~(np.isnan(verdicts) | np.isnan(gold_labels))
@@ -53,17 +54,17 @@ def compute_accuracy_expected_by_chance(
     distinct_gold, gold_counts = np.unique(gold_labels[is_defined], return_counts=True)
     if not len(distinct_verdicts):
         return float("nan")
-    credits_of_pairs = compare_verdicts_with_gold_labels(
+    accuracies_of_pairs = compare_verdicts_with_gold_labels(
         distinct_verdicts[:, None], distinct_gold[None, :], ties=ties
     )
     total = verdict_counts.sum() * gold_counts.sum()
-    return float(verdict_counts @ credits_of_pairs @ gold_counts / total)
+    return float(verdict_counts @ accuracies_of_pairs @ gold_counts / total)
 
 
 @dataclass(frozen=True)
 class CombinedVerdicts:
-    """One verdict per question, combined from asking it with the two outputs in both orders, and whether both
-    orders gave the same verdict.
+    """One verdict per question, combined from asking about two outputs in both orders. Also says whether
+    both orders gave the same verdict.
     """
 
     verdicts: FloatArray
@@ -74,7 +75,7 @@ class CombinedVerdicts:
 def combine_verdicts_of_both_orders(
     verdicts: FloatArray, questions: IntArray, is_swapped: BoolArray, *, ties: str = "half"
 ) -> CombinedVerdicts:
-    """Combine the two verdicts on each question that was asked with the two outputs in both orders.
+    """Combine the two verdicts on each question that was asked in both orders of the outputs.
 
     Two verdicts that prefer the same output count as that verdict, others as a tie; with `judgebench`, a
     preference and a tie count as the preference. A question with an order that could not be read has no
@@ -100,7 +101,7 @@ def combine_verdicts_of_both_orders(
 def _order_verdicts_by_question_number(
     verdicts: FloatArray, question_numbers: IntArray, question_count: int
 ) -> FloatArray:
-    """Return the verdict on each question in the order of question numbers; NaN where there is none."""
+    """Arrange verdicts by question number. A question without a verdict gets NaN."""
     arranged = np.full(question_count, np.nan)
     arranged[question_numbers] = verdicts
     return arranged
@@ -109,8 +110,8 @@ def _order_verdicts_by_question_number(
 def find_preferences_for_output_shown_first(
     verdicts: FloatArray, is_order_swapped: BoolArray, question_numbers: IntArray
 ) -> FloatArray:
-    """Return for each verdict 1 if it prefers the output that was shown first, 0 for the second and ½ for a
-    tie.
+    """Find which verdicts prefer the output that was shown first: 1 for the first output, 0 for the
+    second, ½ for a tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
@@ -123,8 +124,7 @@ def find_preferences_for_output_shown_first(
 
 
 def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) -> FloatArray:
-    """Compute how often two answers to the same question are equal, for each question that was asked
-    repeatedly.
+    """Compute for each repeated question how often two answers to it are equal.
 
     NaN for a question with fewer than two readable answers.
     """
@@ -143,19 +143,19 @@ def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) 
 def compare_order_of_outputs_with_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return for each pair of outputs with different human scores whether the judge orders it as humans do
-    (1), gives equal scores (½) or reverses it (0).
+    """Compare how a judge and humans order two outputs, for all pairs with different human scores.
+    Returns 1 for the same order, ½ for a tie of the judge, and 0 for the opposite order.
 
-    Scores are `[systems, items]`. The credit of a pair is 1 if the judge orders it as humans do, ½ if it
+    Scores are `[systems, items]`. The accuracy of a pair is 1 if the judge orders it as humans do, ½ if it
     gives both the same score, else 0. Also returns the item of each pair. Pairs with a missing score are left
     out.
     """
-    pair_credits = [np.empty(0)]
+    pair_accuracies = [np.empty(0)]
     pair_items = [np.empty(0, dtype=np.int32)]
     for j, i in combinations(range(len(judge_scores)), 2):
         judge_order = np.sign(judge_scores[i] - judge_scores[j])
         human_order = np.sign(human_scores[i] - human_scores[j])
         items = np.flatnonzero(~np.isnan(judge_order) & (np.abs(human_order) == 1))
-        pair_credits.append(1 - np.abs(judge_order[items] - human_order[items]) / 2)
+        pair_accuracies.append(1 - np.abs(judge_order[items] - human_order[items]) / 2)
         pair_items.append(items.astype(np.int32))
-    return np.concatenate(pair_credits), np.concatenate(pair_items)
+    return np.concatenate(pair_accuracies), np.concatenate(pair_items)

@@ -29,7 +29,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test, which asks whether a judge can replace human annotators.
+    """Result of the alternative annotator test, which tests whether a judge can replace human annotators.
 
     Arrays have one entry per annotator, NaN for those who were left out (`items` has their number of items).
     `winning_rate` and `advantage` are NaN if all annotators were left out.
@@ -46,7 +46,7 @@ class AlternativeAnnotatorTest:
 
     @property
     def passes(self) -> bool:
-        """Whether the judge passes the test, because it can replace at least half of the annotators."""
+        """Whether the judge passes the test: it can replace at least half of the annotators."""
         return self.winning_rate >= 0.5
 
 
@@ -57,8 +57,8 @@ def alternative_annotator_test(
     epsilon: float = 0.2,
     categories: bool = False,
 ) -> AlternativeAnnotatorTest:
-    """Test whether a judge can replace human annotators, by whether it agrees with the others as well as each
-    of them does.
+    """Test whether a judge can replace human annotators. It can if it agrees with the other annotators as
+    well as each annotator does.
 
     NaN is a missing rating. Closeness to others is the negative root mean squared distance; with
     `categories`, the share of them who gave the same rating.
@@ -102,7 +102,7 @@ def alternative_annotator_test(
 def _measure_closeness_to_other_ratings(
     ratings: FloatArray, other_ratings: FloatArray, *, categories: bool
 ) -> FloatArray:
-    """Compute how close the ratings of each item are to those of the other annotators."""
+    """Compute for each item how close a rating is to the ratings of the other annotators."""
     if categories:
         is_equal = np.where(np.isnan(other_ratings), np.nan, other_ratings == ratings)
         return np.asarray(np.nanmean(is_equal, axis=0))

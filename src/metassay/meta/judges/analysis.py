@@ -121,7 +121,7 @@ def _measure_accuracy_and_biases_of_judge(
 def _build_judge_result(
     judge: str, measures: JudgeMeasures, verdict_rows: pl.DataFrame, price: float | None
 ) -> results.JudgeEntry:
-    """Return the measures of one judge in the form in which they are written to JSON."""
+    """Convert the measures of one judge to their JSON form."""
     has_costs = "cost" in verdict_rows.columns and verdict_rows["cost"].count() > 0
     estimates = {
         "both_orders_same": measures.both_orders_same,
@@ -155,9 +155,7 @@ def _build_judge_result(
 def _build_corrected_share_of_good_outputs(
     correction: ShareCorrection | None,
 ) -> results.CorrectedShare | None:
-    """Return the corrected share of good outputs in the form in which it is written to JSON; None if it is
-    undefined.
-    """
+    """Convert the corrected share of good outputs to its JSON form. Returns None if it is undefined."""
     if correction is None or math.isnan(correction.value):
         return None
     return results.CorrectedShare(
@@ -177,13 +175,13 @@ def _estimate_judge_accuracy_in_contexts(
     measures_by_judge: Mapping[str, JudgeMeasures],
     bootstrap: ClusterBootstrap,
 ) -> list[results.ContextAccuracy]:
-    """Estimate the accuracy of every judge in every context (such as a domain) that a column names."""
+    """Estimate the accuracy of every judge in each context of a column, such as each domain."""
     rows = []
     for judge, judge_measures in measures_by_judge.items():
         labels = verdict_arrays.get_context_of_each_verdict(
             column, verdict_arrays.get_verdicts_of_judge(judge)
         )
-        estimates = estimate_accuracy_by_context(judge_measures.judge_credits, labels, bootstrap)
+        estimates = estimate_accuracy_by_context(judge_measures.judge_accuracies, labels, bootstrap)
         for context, accuracy in estimates.items():
             row = results.ContextAccuracy(
                 judge=judge,
@@ -200,8 +198,8 @@ def _estimate_judge_accuracy_in_contexts(
 def _test_whether_judges_can_replace_annotators(
     verdict_arrays: VerdictArrays, epsilon: float
 ) -> list[results.AlternativeTestEntry]:
-    """Test for every judge whether it can replace human annotators (alternative annotator test). Empty if
-    there are fewer than two human raters.
+    """Test for every judge whether it can replace human annotators (alternative annotator test). Needs at
+    least two human raters.
     """
     raters = verdict_arrays.table.raters
     if len(raters) < 2:
@@ -227,8 +225,8 @@ def _test_whether_judges_can_replace_annotators(
 
 
 def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
-    """Estimate how much each judge favours each family of systems (such as its own), compared with people or
-    with other judges.
+    """Estimate how much each judge favours each family of systems (such as its own), compared with human
+    scores or with other judges.
 
     Only the judge's own family is tested, with Holm's correction over judges.
     """
@@ -277,7 +275,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
 def _estimate_judge_accuracy_change_over_time(
     verdict_arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
 ) -> list[results.AccuracyDrift]:
-    """Compare the accuracy of each judge at its last date with its accuracy at its first date.
+    """Estimate how much the accuracy of each judge changed between its first and its last date.
 
     Judges that give scores are left out.
     """
@@ -294,9 +292,9 @@ def _estimate_judge_accuracy_change_over_time(
         before = _measure_accuracy_and_biases_of_judge(verdict_arrays, judge, first_rows, bootstrap, ties)
         after = _measure_accuracy_and_biases_of_judge(verdict_arrays, judge, last_rows, bootstrap, ties)
         # only grades are compared across items, and they were left out above
-        assert isinstance(before.judge_credits, VerdictAccuracies)
-        assert isinstance(after.judge_credits, VerdictAccuracies)
-        change = estimate_accuracy_change(before.judge_credits, after.judge_credits, bootstrap)
+        assert isinstance(before.judge_accuracies, VerdictAccuracies)
+        assert isinstance(after.judge_accuracies, VerdictAccuracies)
+        change = estimate_accuracy_change(before.judge_accuracies, after.judge_accuracies, bootstrap)
         entries.append(
             results.AccuracyDrift(
                 judge=judge,

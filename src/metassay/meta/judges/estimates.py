@@ -32,7 +32,7 @@ class ItemEstimate:
     pairs: int
 
     def shift_estimate_and_interval(self, amount: float) -> ItemEstimate:
-        """Return a copy in which a constant is added to the value and to both ends of its interval."""
+        """Return a copy with a constant added to the estimate and to both ends of its interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 
@@ -42,18 +42,18 @@ UNDEFINED = ItemEstimate(np.nan, np.nan, np.nan, 0)
 
 @dataclass(frozen=True)
 class ItemMeans:
-    """The mean value of each item that has values."""
+    """Mean value of each item. Items without values are left out."""
 
     means: FloatArray
     items: IntArray
 
-    def compute_mean_of_items_on_resamples(self, bootstrap: ClusterBootstrap) -> FloatArray:
+    def compute_mean_over_items_on_resamples(self, bootstrap: ClusterBootstrap) -> FloatArray:
         """Return the mean over items for each bootstrap resample of the items."""
         return bootstrap.resample_ratios(self.means[None], np.ones((1, len(self.means))), self.items)
 
 
 def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
-    """Average the values of each item, leaving out NaN."""
+    """Average the values of each item, ignoring NaN."""
     is_defined = ~np.isnan(values)
     distinct_items, positions = np.unique(items[is_defined], return_inverse=True)
     sums = np.bincount(positions, weights=values[is_defined])
@@ -64,7 +64,7 @@ def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
 def estimate_mean_over_items(
     values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the mean over items of values between 0 and 1, with a 95 % interval. NaN is left out."""
+    """Estimate the mean over items of values between 0 and 1, with a 95 % interval. NaN is ignored."""
     item_means = average_within_items(values, items)
     item_count = len(item_means.means)
     pairs = int((~np.isnan(values)).sum())
@@ -80,14 +80,14 @@ def estimate_mean_over_items(
         # a mean of several verdicts can be more precise than one observation per item
         np.array([_NO_LIMIT]),
     )
-    low, high = proportion_interval(proportions, item_means.compute_mean_of_items_on_resamples(bootstrap))
+    low, high = proportion_interval(proportions, item_means.compute_mean_over_items_on_resamples(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)
 
 
 def estimate_difference_of_means(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the mean of some values minus the mean of other values, with a 95 % interval. Both are
+    """Estimate the difference between the means of two arrays of values, with a 95 % interval. Values are
     averaged within items first.
 
     Both arrays have an entry for each of `items`, NaN where an entry belongs to the other array or to
@@ -103,8 +103,8 @@ def estimate_difference_of_means(
     if smaller_count < 2:
         return ItemEstimate(difference, np.nan, np.nan, pairs)
     low, high = percentile_interval(
-        first.compute_mean_of_items_on_resamples(bootstrap)
-        - second.compute_mean_of_items_on_resamples(bootstrap)
+        first.compute_mean_over_items_on_resamples(bootstrap)
+        - second.compute_mean_over_items_on_resamples(bootstrap)
     )
     widening = float(compute_interval_widening_factor(np.array([smaller_count]))[0])
     return ItemEstimate(

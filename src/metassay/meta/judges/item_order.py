@@ -1,6 +1,6 @@
 """How often a judge orders outputs of different items as humans do, for data with one output per item.
 
-Over all pairs of outputs with different human scores, the accuracy is the mean credit of the judge: 1 for the
+Over all pairs of outputs with different human scores, the accuracy is a mean over pairs: 1 for the
 order of the humans, ½ for equal scores, else 0. One output is in many pairs, so that pairs are not
 independent: the variance is the jackknife over items.
 """
@@ -23,7 +23,9 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class JudgeAndHumanItemScores:
-    """Scores of a judge and of humans for items that have only one output each, without missing scores."""
+    """Scores of a judge and of humans for items with one output each. Items without both scores are left
+    out.
+    """
 
     judge_scores: FloatArray
     human_scores: FloatArray
@@ -53,16 +55,18 @@ def estimate_share_of_pairs_ordered_like_humans(
     The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are
     pairs at all.
     """
-    credit_sums, pair_counts = _count_pairs_ordered_like_humans_by_output(judge_scores, human_scores)
+    correct_pair_counts, pair_counts = _count_pairs_ordered_like_humans_for_each_output(
+        judge_scores, human_scores
+    )
     pairs = pair_counts.sum() / 2
     if pairs == 0:
         return ItemEstimate(np.nan, np.nan, np.nan, 0)
-    credit = credit_sums.sum() / 2
-    accuracy = credit / pairs
+    correct_pairs = correct_pair_counts.sum() / 2
+    accuracy = correct_pairs / pairs
     pairs_without_output = pairs - pair_counts
     if (pairs_without_output == 0).any():
         return ItemEstimate(float(accuracy), np.nan, np.nan, int(pairs))
-    accuracies_without_output = (credit - credit_sums) / pairs_without_output
+    accuracies_without_output = (correct_pairs - correct_pair_counts) / pairs_without_output
     output_count = len(judge_scores)
     variance = (output_count - 1) * accuracies_without_output.var()
     low, high = wilson_interval(
@@ -73,20 +77,20 @@ def estimate_share_of_pairs_ordered_like_humans(
     return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
 
 
-def _count_pairs_ordered_like_humans_by_output(
+def _count_pairs_ordered_like_humans_for_each_output(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return for each output how many of its pairs the judge orders as humans do, where equal scores count
-    half, and the number of its pairs.
+    """Count for each output the pairs that the judge orders as humans do, where a tie counts half. Also
+    returns the number of all pairs of the output.
     """
-    credit_sums = np.zeros(len(judge_scores))
+    correct_pair_counts = np.zeros(len(judge_scores))
     pair_counts = np.zeros(len(judge_scores))
     for start in range(0, len(judge_scores), _ROWS_PER_BLOCK):
         block = slice(start, start + _ROWS_PER_BLOCK)
         judge_order = np.sign(judge_scores[block, None] - judge_scores)
         human_order = np.sign(human_scores[block, None] - human_scores)
         has_order = human_order != 0
-        pair_credits = 1 - np.abs(judge_order - human_order) / 2
-        credit_sums[block] = np.where(has_order, pair_credits, 0).sum(axis=1)
+        pair_accuracies = 1 - np.abs(judge_order - human_order) / 2
+        correct_pair_counts[block] = np.where(has_order, pair_accuracies, 0).sum(axis=1)
         pair_counts[block] = has_order.sum(axis=1)
-    return credit_sums, pair_counts
+    return correct_pair_counts, pair_counts

@@ -66,10 +66,10 @@ class JudgeVerdicts:
 
 @dataclass(frozen=True)
 class VerdictAccuracies:
-    """How right each verdict of a judge is, from 0 (wrong) to 1 (right), and the item that the verdict is
+    """Accuracy of each verdict of a judge, from 0 (wrong) to 1 (right), with the item that the verdict is
     about.
 
-    `label_positions` says where the context label of each credit is: the position of a verdict, or of an
+    `label_positions` says where the context label of each verdict is: the position of a verdict, or of an
     item.
     """
 
@@ -88,13 +88,12 @@ class VerdictAccuracies:
 
 @dataclass(frozen=True)
 class JudgeMeasures:
-    """Accuracy of a judge, the accuracy that random verdicts would have, and the consistency and biases of
-    the judge.
+    """Accuracy, consistency and biases of a judge, with the accuracy that random verdicts would have.
 
     Measures that a kind of verdict does not have are undefined.
     """
 
-    judge_credits: VerdictAccuracies | JudgeAndHumanItemScores
+    judge_accuracies: VerdictAccuracies | JudgeAndHumanItemScores
     accuracy: ItemEstimate
     base_rate: float
     both_orders_same: ItemEstimate = UNDEFINED
@@ -108,8 +107,8 @@ class JudgeMeasures:
 def evaluate_pairwise_judge(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
-    """Measure accuracy, consistency and biases of a judge that says which of two outputs is better, asked in
-    one order or in both.
+    """Measure accuracy, consistency and biases of a judge that says which of two outputs is better. It
+    may be asked in one order or in both.
     """
     combined = combine_verdicts_of_both_orders(
         verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties
@@ -117,21 +116,21 @@ def evaluate_pairwise_judge(
     first = verdicts.first_verdict_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
-    judge_credits = VerdictAccuracies(
+    judge_accuracies = VerdictAccuracies(
         compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
     )
     prefers_first = find_preferences_for_output_shown_first(
         verdicts.values, verdicts.swapped, verdicts.pair_questions
     )
     return JudgeMeasures(
-        judge_credits=judge_credits,
-        accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
+        judge_accuracies=judge_accuracies,
+        accuracy=judge_accuracies.estimate_judge_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
         position_bias=estimate_mean_over_items(
             prefers_first, verdicts.items, bootstrap
         ).shift_estimate_and_interval(-0.5),
-        length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
+        length_bias=_estimate_length_bias(judge_accuracies, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=estimate_corrected_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
         unreadable_verdict_count=verdicts.unreadable_verdict_count,
@@ -139,21 +138,21 @@ def evaluate_pairwise_judge(
 
 
 def _estimate_length_bias(
-    judge_credits: VerdictAccuracies,
+    judge_accuracies: VerdictAccuracies,
     gold_labels: FloatArray,
     longer_outputs: FloatArray,
     bootstrap: ClusterBootstrap,
 ) -> ItemEstimate:
-    """Estimate how much more accurate the judge is where the better output is the longer one than where it is
-    the shorter one.
+    """Estimate whether a judge favours long outputs: its accuracy where the better output is longer,
+    minus its accuracy where it is shorter.
     """
     is_known = ~np.isnan(longer_outputs) & np.isin(gold_labels, (0.0, 1.0))
     better_is_longer = is_known & (gold_labels == longer_outputs)
     better_is_shorter = is_known & (gold_labels != longer_outputs)
     return estimate_difference_of_means(
-        np.where(better_is_longer, judge_credits.values, np.nan),
-        np.where(better_is_shorter, judge_credits.values, np.nan),
-        judge_credits.items,
+        np.where(better_is_longer, judge_accuracies.values, np.nan),
+        np.where(better_is_shorter, judge_accuracies.values, np.nan),
+        judge_accuracies.items,
         bootstrap,
     )
 
@@ -170,14 +169,14 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
         corrected = estimate_corrected_share_of_good_outputs(
             verdicts.values, verdicts.gold, verdicts.items, bootstrap
         )
-    judge_credits = VerdictAccuracies(
+    judge_accuracies = VerdictAccuracies(
         compare_verdicts_with_gold_labels(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
         np.arange(len(verdicts.values)),
     )
     return JudgeMeasures(
-        judge_credits=judge_credits,
-        accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
+        judge_accuracies=judge_accuracies,
+        accuracy=judge_accuracies.estimate_judge_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=corrected,
@@ -188,18 +187,18 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
 def evaluate_scoring_judge(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure accuracy and consistency of a judge that gives scores, by comparing the outputs of different
-    systems for the same item.
+    """Measure accuracy and consistency of a judge that gives scores. Outputs of different systems for the
+    same item are compared.
 
     Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
     base rates is ½, because without information both orders are equally likely.
     """
-    pair_credits, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
-    judge_credits = VerdictAccuracies(pair_credits, items, items.astype(np.int64))
+    pair_accuracies, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
+    judge_accuracies = VerdictAccuracies(pair_accuracies, items, items.astype(np.int64))
     return JudgeMeasures(
-        judge_credits=judge_credits,
-        accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
-        base_rate=0.5 if len(pair_credits) else np.nan,
+        judge_accuracies=judge_accuracies,
+        accuracy=judge_accuracies.estimate_judge_accuracy(bootstrap),
+        base_rate=0.5 if len(pair_accuracies) else np.nan,
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         unreadable_verdict_count=verdicts.unreadable_verdict_count,
     )
@@ -208,16 +207,16 @@ def evaluate_scoring_judge(
 def evaluate_scoring_judge_across_items(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure accuracy and consistency of a judge that gives scores, by comparing outputs of different items,
-    because each item has only one output.
+    """Measure accuracy and consistency of a judge that gives scores, for data with one output per item.
+    Outputs of different items are compared.
 
     Accuracy is over all pairs of outputs with different human scores.
     """
     items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
-    judge_credits = JudgeAndHumanItemScores(judge_scores[items], human_scores[items], items)
-    accuracy = judge_credits.estimate_judge_accuracy()
+    judge_accuracies = JudgeAndHumanItemScores(judge_scores[items], human_scores[items], items)
+    accuracy = judge_accuracies.estimate_judge_accuracy()
     return JudgeMeasures(
-        judge_credits=judge_credits,
+        judge_accuracies=judge_accuracies,
         accuracy=accuracy,
         base_rate=0.5 if accuracy.pairs else np.nan,
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
@@ -226,21 +225,21 @@ def evaluate_scoring_judge_across_items(
 
 
 def estimate_accuracy_change(
-    credits_before: VerdictAccuracies, credits_after: VerdictAccuracies, bootstrap: ClusterBootstrap
+    accuracies_before: VerdictAccuracies, accuracies_after: VerdictAccuracies, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
     """Estimate how much the accuracy of a judge changed between two dates."""
-    undefined_before = np.full(len(credits_before.values), np.nan)
-    undefined_after = np.full(len(credits_after.values), np.nan)
+    undefined_before = np.full(len(accuracies_before.values), np.nan)
+    undefined_after = np.full(len(accuracies_after.values), np.nan)
     return estimate_difference_of_means(
-        np.concatenate([undefined_before, credits_after.values]),
-        np.concatenate([credits_before.values, undefined_after]),
-        np.concatenate([credits_before.items, credits_after.items]),
+        np.concatenate([undefined_before, accuracies_after.values]),
+        np.concatenate([accuracies_before.values, undefined_after]),
+        np.concatenate([accuracies_before.items, accuracies_after.items]),
         bootstrap,
     )
 
 
 def estimate_accuracy_by_context(
-    judge_credits: VerdictAccuracies | JudgeAndHumanItemScores,
+    judge_accuracies: VerdictAccuracies | JudgeAndHumanItemScores,
     context_labels: Sequence[str | None],
     bootstrap: ClusterBootstrap,
 ) -> dict[str, ItemEstimate]:
@@ -248,11 +247,11 @@ def estimate_accuracy_by_context(
 
     `context_labels` are per verdict or item, as `label_positions` are.
     """
-    credit_labels = np.array(
-        [context_labels[position] for position in judge_credits.label_positions], dtype=object
+    labels = np.array(
+        [context_labels[position] for position in judge_accuracies.label_positions], dtype=object
     )
-    contexts = sorted({label for label in credit_labels.tolist() if label is not None})
+    contexts = sorted({label for label in labels.tolist() if label is not None})
     return {
-        context: judge_credits.estimate_judge_accuracy(bootstrap, credit_labels == context)
+        context: judge_accuracies.estimate_judge_accuracy(bootstrap, labels == context)
         for context in contexts
     }

@@ -31,7 +31,9 @@ PSEUDO_OUTPUTS = 0.5
 
 @dataclass(frozen=True)
 class ShareCorrection:
-    """Share of good outputs, as a judge says and corrected for its errors, with a 95 % interval."""
+    """Share of outputs that a judge calls good, before and after correction for its errors, with a 95 %
+    interval.
+    """
 
     value: float
     low: float
@@ -60,8 +62,8 @@ def correct_share_for_judge_errors(
 def estimate_corrected_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
-    """Estimate the true share of good outputs from the verdicts of a judge, using the human labels of some
-    outputs to correct its errors.
+    """Estimate the true share of good outputs from the verdicts of a judge. Human labels of some outputs
+    tell how often it errs.
 
     Verdicts are 1 (good), 0 (bad) or ½ (undecided); gold labels are 1, 0, or NaN without a label.
     """

@@ -37,7 +37,9 @@ _LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with 
 
 @dataclass(frozen=True)
 class FamilyPreference:
-    """How much higher a judge rates one family of systems than others, with an interval and a p-value."""
+    """Estimate of how much higher a judge rates one family of systems than others, with an interval and a
+    p-value.
+    """
 
     deviation: float
     low: float
@@ -63,13 +65,13 @@ def estimate_judge_bias_for_model_family(
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
     normal_scores = _replace_scores_by_normal_quantiles(judge_scores[is_scored])
-    basis = _build_spline_basis(human_scores[is_scored])
-    membership = _remove_projection(is_member, basis)
+    basis = _build_orthonormal_spline_basis(human_scores[is_scored])
+    membership = _subtract_projection_on_basis(is_member, basis)
     sum_of_squares = float(membership @ membership)
     if sum_of_squares <= _ROUNDING * len(membership):
         return UNDEFINED
     deviation = float(membership @ normal_scores) / sum_of_squares
-    errors = _remove_projection(normal_scores, basis) - deviation * membership
+    errors = _subtract_projection_on_basis(normal_scores, basis) - deviation * membership
     leverages = (basis**2).sum(axis=1) + membership**2 / sum_of_squares
     scaled_errors = errors / np.maximum(1 - leverages, _LEAST_FREEDOM)
     item_errors = np.bincount(items, membership * scaled_errors)
@@ -108,7 +110,9 @@ def estimate_judge_bias_relative_to_other_judges(
 def _compute_t_interval_and_p_value(
     estimate: float, standard_error: float, degrees_of_freedom: float
 ) -> FamilyPreference:
-    """Compute the interval and the p-value of a preference from its standard error by Student's t."""
+    """Compute the interval and the p-value of an estimate from its standard error, by Student's t
+    distribution.
+    """
     if standard_error <= _ROUNDING:
         # a judge without any error, for instance one that repeats the human scores
         return FamilyPreference(estimate, estimate, estimate, float(abs(estimate) <= _ROUNDING))
@@ -117,8 +121,8 @@ def _compute_t_interval_and_p_value(
     return FamilyPreference(estimate, estimate - half_width, estimate + half_width, p)
 
 
-def _build_spline_basis(human_scores: FloatArray) -> FloatArray:
-    """Return orthonormal columns of which all modelled functions of the human score are combinations."""
+def _build_orthonormal_spline_basis(human_scores: FloatArray) -> FloatArray:
+    """Build an orthonormal basis of spline functions of the human score, one function per column."""
     values, positions = np.unique(human_scores, return_inverse=True)
     if len(values) <= FEW_VALUES:
         steps = np.eye(len(values))[positions]
@@ -133,15 +137,13 @@ def _build_spline_basis(human_scores: FloatArray) -> FloatArray:
     return np.asarray(left[:, sizes > _ROUNDING * sizes[0]])
 
 
-def _remove_projection(values: FloatArray, basis: FloatArray) -> FloatArray:
-    """Return the part of the values that is not explained by functions of the human score."""
-    return np.asarray(values - basis @ (basis.T @ values))
+def _subtract_projection_on_basis(values: FloatArray, orthonormal_basis: FloatArray) -> FloatArray:
+    """Subtract from a vector its projection on the given orthonormal basis."""
+    return np.asarray(values - orthonormal_basis @ (orthonormal_basis.T @ values))
 
 
 def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
-    """Replace each score by the quantile of the normal distribution that belongs to its rank. Equal scores
-    stay equal.
-    """
+    """Replace each score by the quantile of the normal distribution for its rank. Equal scores stay equal."""
     _, positions, counts = np.unique(scores, return_inverse=True, return_counts=True)
     middle_ranks = np.cumsum(counts) - (counts - 1) / 2
     return np.asarray(ndtri((middle_ranks - 0.5) / len(scores))[positions])
@@ -150,8 +152,8 @@ def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
 def _subtract_mean_of_other_judges(
     scores_by_judge: FloatArray, judge: int, resample_counts: Counts
 ) -> FloatArray:
-    """Subtract the mean scores that other judges give each system from those of one judge, after
-    standardisation, on each resample of the items.
+    """Subtract the mean standardised score by other judges from the score by one judge, for each system
+    and each resample of the items.
     """
     z = np.stack(
         [
@@ -166,8 +168,8 @@ def _subtract_mean_of_other_judges(
 def _compute_standardized_system_means_on_resamples(
     judge_scores: FloatArray, resample_counts: Counts
 ) -> FloatArray:
-    """Compute the mean score of each system on each resample of the items, and scale it so that the systems
-    have mean 0 and standard deviation about 1.
+    """Compute the mean score of each system on each resample of the items, scaled to mean 0 and standard
+    deviation about 1 over systems.
 
     The unit is the standard deviation of the observed means, also on resamples: where systems hardly differ,
     the standard deviation on a resample is mostly noise, and tests with it reject too often (.13 instead of
@@ -183,7 +185,7 @@ def _compute_standardized_system_means_on_resamples(
 
 
 def _subtract_mean_over_systems(system_means: FloatArray) -> FloatArray:
-    """Subtract from the score of each system the mean over systems, separately for each resample."""
+    """Subtract the mean over systems from the score of each system, separately for each resample."""
     counts = np.maximum((~np.isnan(system_means)).sum(axis=1, keepdims=True), 1)
     return np.asarray(system_means - np.nansum(system_means, axis=1, keepdims=True) / counts)
 
@@ -200,7 +202,7 @@ def _average_system_scores_on_resamples(judge_scores: FloatArray, resample_count
 def _compare_model_family_with_other_systems(
     system_deviations: FloatArray, is_in_family: BoolArray
 ) -> FloatArray:
-    """Return the mean over the systems of a family minus the mean over other systems, for each resample."""
+    """Compute the mean over systems of a family minus the mean over other systems, for each resample."""
     family_mean = mean_ignoring_nan(system_deviations[:, is_in_family], axis=1)
     other_mean = mean_ignoring_nan(system_deviations[:, ~is_in_family], axis=1)
     return np.asarray(family_mean - other_mean)

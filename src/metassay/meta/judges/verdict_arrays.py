@@ -20,7 +20,7 @@ DEFAULT_CONTEXTS = ("subset", "category", "domain", "lp", "language")
 
 
 class VerdictArrays:
-    """Converts a table of verdicts to arrays in which items and systems have fixed positions."""
+    """Table of verdicts that can be converted to arrays, in which items and systems have fixed positions."""
 
     def __init__(self, table: VerdictTable) -> None:
         self.table = table
@@ -40,16 +40,16 @@ class VerdictArrays:
             values=_get_float_column(verdict_rows, "value"),
             gold=_get_float_column(verdict_rows, "gold"),
             items=_find_positions_in_sorted_names(verdict_rows["item"], self.items),
-            pair_questions=_assign_ids_to_distinct_rows(verdict_rows, [*question, "repeat"]),
-            repeat_questions=_assign_ids_to_distinct_rows(verdict_rows, [*question, "swapped"]),
+            pair_questions=_number_distinct_rows(verdict_rows, [*question, "repeat"]),
+            repeat_questions=_number_distinct_rows(verdict_rows, [*question, "swapped"]),
             swapped=verdict_rows["swapped"].to_numpy(),
             longer=_get_float_column(verdict_rows, "longer"),
         )
 
     @cached_property
     def verdicts_by_system(self) -> pl.DataFrame | None:
-        """Verdicts with one system in each row. A preference between two systems becomes a score of each.
-        None if systems are not named.
+        """Table of verdicts with one system in each row. A preference between two systems becomes one
+        score for each. None if systems are not named.
         """
         frame = self.table.frame
         if self.table.kind != PAIRWISE:
@@ -71,8 +71,8 @@ class VerdictArrays:
         return sorted(self.verdicts_by_system["system"].drop_nulls().unique())
 
     def average_verdicts_by_output(self, judge: str, column: str = "value") -> FloatArray:
-        """Average the verdicts of one judge on each output in a table of systems and items; NaN where there
-        is no verdict.
+        """Average the verdicts of one judge on each output. Returns a matrix of systems and items, with
+        NaN for outputs without a verdict.
         """
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         if self.verdicts_by_system is None:
@@ -87,8 +87,8 @@ class VerdictArrays:
 
     @cached_property
     def human_score_matrix(self) -> FloatArray:
-        """Human scores of the outputs in a table of systems (rows) and items (columns); NaN where there is
-        none.
+        """Matrix of the human scores of outputs, with systems in rows and items in columns. A missing
+        score is NaN.
         """
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         for judge in self.judges:
@@ -98,23 +98,23 @@ class VerdictArrays:
 
     @cached_property
     def has_one_output_per_item(self) -> bool:
-        """Whether every item has only one output, so that only outputs of different items can be compared."""
+        """Whether every item has only one output. Then only outputs of different items can be compared."""
         question = [name for name in QUESTION_COLUMNS if name in self.table.frame.columns]
         return self.table.frame.select(question).n_unique() == len(self.items)
 
     def average_judge_verdicts_by_item(self, judge: str) -> FloatArray:
-        """Average the verdicts of one judge on each item; NaN where there is no verdict."""
-        return self._average_by_item(self.get_verdicts_of_judge(judge), "value")
+        """Average the verdicts of one judge on each item. An item without a verdict gets NaN."""
+        return self._average_column_by_item(self.get_verdicts_of_judge(judge), "value")
 
     @cached_property
     def human_score_by_item(self) -> FloatArray:
-        """Mean human score of each item; NaN where there is none."""
-        return self._average_by_item(self.table.frame, "gold")
+        """Mean human score of each item. An item without a human score has NaN."""
+        return self._average_column_by_item(self.table.frame, "gold")
 
-    def _average_by_item(self, rows: pl.DataFrame, column: str) -> FloatArray:
-        """Average a column of the given rows on each item; NaN where there is no row."""
+    def _average_column_by_item(self, verdict_rows: pl.DataFrame, column: str) -> FloatArray:
+        """Average a column of verdicts over the rows of each item. An item without rows gets NaN."""
         averages = np.full(len(self.items), np.nan)
-        means = rows.group_by("item", maintain_order=True).agg(pl.col(column).mean())
+        means = verdict_rows.group_by("item", maintain_order=True).agg(pl.col(column).mean())
         averages[_find_positions_in_sorted_names(means["item"], self.items)] = _get_float_column(
             means, column
         )
@@ -122,7 +122,7 @@ class VerdictArrays:
 
     @cached_property
     def model_family_of_system(self) -> dict[str, str]:
-        """Name of the family (such as a series of models) to which each system belongs. Empty if no family is
+        """Dictionary from each system to its family, such as a series of models. Empty if no family is
         known.
         """
         if self.verdicts_by_system is None or "family" not in self.verdicts_by_system.columns:
@@ -135,9 +135,7 @@ class VerdictArrays:
 
     @cached_property
     def model_family_of_judge(self) -> dict[str, str]:
-        """Name of the family (such as a series of models) to which each judge itself belongs, for judges
-        whose family is known.
-        """
+        """Dictionary from each judge to the family of models that it belongs to, as far as known."""
         if "judge_family" not in self.table.frame.columns:
             return {}
         families = self.table.frame.select("judge", "judge_family").drop_nulls().unique()
@@ -150,8 +148,8 @@ class VerdictArrays:
         return dict(families.sort("judge").iter_rows())
 
     def get_ratings_of_judge_and_humans(self, judge: str) -> tuple[FloatArray, FloatArray]:
-        """Return the rating of each output by a judge, and the ratings of the same outputs by each human
-        rater.
+        """Return the ratings that a judge gave to outputs, and the ratings that each human rater gave to
+        the same outputs.
         """
         rows = self.get_verdicts_of_judge(judge)
         raters = self.table.raters
@@ -173,12 +171,14 @@ class VerdictArrays:
     def get_context_of_each_verdict(
         self, context_column: str, verdict_rows: pl.DataFrame
     ) -> list[str | None]:
-        """Return the context (such as the domain) of each verdict, or of each item if judges give scores."""
+        """Return the context (such as the domain) of each verdict. For a judge that gives scores, return
+        the context of each item.
+        """
         if context_column not in self.table.frame.columns:
             raise UnknownName("column", context_column, self.table.metadata)
         if self.table.kind != GRADE:
             return verdict_rows[context_column].cast(pl.String).to_list()
-        values_by_item = self._collect_values_by_item(context_column)
+        values_by_item = self._collect_column_values_by_item(context_column)
         if any(len(values) > 1 for values in values_by_item.values()):
             raise InputError(
                 f"outputs of one item differ in {context_column}, and scores are compared within items.",
@@ -187,62 +187,62 @@ class VerdictArrays:
         return [values_by_item[item][0] for item in self.items]
 
     def choose_default_contexts(self) -> tuple[str, ...]:
-        """Return the columns that are used as contexts if the user names none: columns with a known name and
+        """List the columns that are used as contexts if the user names none: those with a known name and
         several values.
         """
         return tuple(name for name in self.table.metadata if self._is_context_column_by_default(name))
 
     def _is_context_column_by_default(self, column: str) -> bool:
-        """Return whether a column is used as a context if the user names none."""
+        """Return whether a column is used as a context when the user names no contexts."""
         if column.lower() not in DEFAULT_CONTEXTS or self.table.frame[column].n_unique() < 2:
             return False
         if self.table.kind != GRADE:
             return True
         # scores are compared within items, so that an item must have one context
-        return all(len(values) == 1 for values in self._collect_values_by_item(column).values())
+        return all(len(values) == 1 for values in self._collect_column_values_by_item(column).values())
 
-    def _collect_values_by_item(self, column: str) -> dict[str, list[str | None]]:
-        """Return a dictionary from each item to its distinct values in a column."""
+    def _collect_column_values_by_item(self, column: str) -> dict[str, list[str | None]]:
+        """Collect the distinct values of a column for each item. Returns a dictionary from item to values."""
         grouped = self.table.frame.group_by("item").agg(pl.col(column).cast(pl.String).unique())
         return dict(grouped.iter_rows())
 
 
 def _add_system_column_for_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
-    """Return the verdicts on pairs of outputs with a column that names the system of the first or second
-    output, and its family if known.
+    """Add a column with the system of the first or second output to a table of verdicts on pairs, and a
+    column with its family if known.
     """
     system = pair_verdicts.with_columns(system=pl.col(f"system_{output_number}"))
     family = f"family_{output_number}"
     return system.with_columns(family=pl.col(family)) if family in pair_verdicts.columns else system
 
 
-def combine_repeated_judge_verdicts(verdict_column: pl.Expr) -> pl.Expr:
-    """Combine repeated verdicts on one question. If they differ, the result is a tie."""
-    mean = verdict_column.mean()
+def combine_repeated_judge_verdicts(verdict_expression: pl.Expr) -> pl.Expr:
+    """Combine repeated verdicts on one question to one verdict. Different verdicts give a tie."""
+    mean = verdict_expression.mean()
     is_unanimous = mean.is_null() | (mean == 1) | (mean == 0)
     return pl.when(is_unanimous).then(mean).otherwise(0.5).alias("value")
 
 
-def _get_float_column(verdict_rows: pl.DataFrame, column_name: str) -> FloatArray:
-    """Return a column as an array of floats. Missing values, or all values of a missing column, are NaN."""
-    if column_name not in verdict_rows.columns:
-        return np.full(verdict_rows.height, np.nan)
-    numbers: FloatArray = verdict_rows[column_name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+def _get_float_column(table: pl.DataFrame, column_name: str) -> FloatArray:
+    """Return a column of a table as an array of floats. Missing values are NaN, and so are all values of
+    a missing column.
+    """
+    if column_name not in table.columns:
+        return np.full(table.height, np.nan)
+    numbers: FloatArray = table[column_name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return numbers
 
 
-def _find_positions_in_sorted_names(column: pl.Series, sorted_names: Sequence[str]) -> NDArray[np.int32]:
-    """Return the position of each value in a list of sorted names."""
+def _find_positions_in_sorted_names(names: pl.Series, sorted_names: Sequence[str]) -> NDArray[np.int32]:
+    """Return the position of each value of a column in a list of sorted names."""
     positions = {name: position for position, name in enumerate(sorted_names)}
-    return np.array([positions[value] for value in column], dtype=np.int32)
+    return np.array([positions[value] for value in names], dtype=np.int32)
 
 
-def _assign_ids_to_distinct_rows(
-    verdict_rows: pl.DataFrame, column_names: Sequence[str]
-) -> NDArray[np.int32]:
-    """Return a number for each row, counted from 0, so that rows with equal values in the given columns have
-    the same number.
+def _number_distinct_rows(table: pl.DataFrame, column_names: Sequence[str]) -> NDArray[np.int32]:
+    """Number the rows of a table from 0, so that rows with equal values in the given columns get the same
+    number.
     """
-    numbers = verdict_rows.select(pl.struct(column_names).rank("dense").cast(pl.Int32) - 1).to_series()
+    numbers = table.select(pl.struct(column_names).rank("dense").cast(pl.Int32) - 1).to_series()
     codes: NDArray[np.int32] = numbers.to_numpy()
     return codes

@@ -43,7 +43,7 @@ def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[Av
 
 
 def remove_reference_suffix(metric_name: str) -> str:
-    """Return the name of a metric without the suffix that names its reference, such as `-refA`.
+    """Remove from a metric name the suffix for its reference, such as `-refA`.
 
     >>> remove_reference_suffix("COMET-refA"), remove_reference_suffix("CometKiwi-src")
     ('COMET', 'CometKiwi-src')
@@ -52,9 +52,7 @@ def remove_reference_suffix(metric_name: str) -> str:
 
 
 def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanking]) -> AverageRanking:
-    """Average the values of metrics over data sets for one meta-metric, for the metrics that all data sets
-    have.
-    """
+    """Average the values of one meta-metric over data sets, for the metrics that all data sets have."""
     positions = [_map_metric_names_to_positions(ranking) for ranking in rankings]
     names = sorted(set.intersection(*(set(of_dataset) for of_dataset in positions)))
     common_positions = [
@@ -88,8 +86,8 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
 
 
 def _map_metric_names_to_positions(ranking: MetricRanking) -> dict[str, int]:
-    """Return a dictionary from metric name to position in a ranking. Names have no suffix for the reference,
-    such as `-refA`, where this is unambiguous.
+    """Return a dictionary from metric name to position in a ranking. The suffix for the reference, such
+    as `-refA`, is removed where names stay unique.
 
     The full name is kept where two metrics would share the short one.
     """
@@ -105,7 +103,7 @@ def _map_metric_names_to_positions(ranking: MetricRanking) -> dict[str, int]:
 def _test_differences_averaged_over_datasets(
     meta_metric: MetaMetric, rankings: Sequence[MetricRanking], metric_positions: Sequence[LongArray]
 ) -> PValueMatrices:
-    """Compute p-values for the differences between metrics, averaged over data sets."""
+    """Test the differences between metrics, averaged over data sets. Returns the p-values."""
     count = len(metric_positions[0])
     first, second = np.triu_indices(count, 1)
     scale = 0.5 if meta_metric.is_correlation else 1.0  # correlations are mapped to the range from 0 to 1
@@ -128,8 +126,8 @@ def _test_differences_averaged_over_datasets(
 def _select_differences_of_pairs(
     differences: MetricDifferences, first_metrics: LongArray, second_metrics: LongArray, metric_count: int
 ) -> MetricDifferences:
-    """Return the differences of the given pairs of metrics. The sign is reversed where the pair is in reverse
-    order.
+    """Select the differences between the two metrics of each given pair. The sign is reversed where a
+    pair is stored in the other order.
     """
     positions = find_positions_in_list_of_all_pairs(
         np.minimum(first_metrics, second_metrics), np.maximum(first_metrics, second_metrics), metric_count

@@ -20,8 +20,8 @@ from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 
 def estimate_cost_of_one_metric_for_all_contexts(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
-    """Estimate how much agreement with people is lost when one metric is used in all contexts of a column
-    instead of the best metric of each context.
+    """Estimate how much agreement with human scores is lost by using one metric in all contexts of a
+    column, instead of the best metric of each context.
     """
     costs = []
     for overall in rankings:
@@ -37,8 +37,8 @@ def estimate_cost_of_one_metric_for_all_contexts(rankings: Sequence[MetricRankin
 def _group_rankings_in_contexts_by_column(
     rankings: Sequence[MetricRanking], overall_ranking: MetricRanking
 ) -> dict[str, list[MetricRanking]]:
-    """Group the rankings of metrics in single contexts by column, for the data set and meta-metric of one
-    overall ranking.
+    """Group rankings of metrics in single contexts by column. Only rankings with the same data set and
+    meta-metric as the overall ranking are used.
     """
     by_column: dict[str, list[MetricRanking]] = {}
     for ranking in rankings:
@@ -53,8 +53,8 @@ def _group_rankings_in_contexts_by_column(
 def _estimate_cost_of_one_metric_in_column(
     overall_ranking: MetricRanking, column: str, context_rankings: Sequence[MetricRanking]
 ) -> ContextCost | None:
-    """Estimate how much agreement with people is lost when the best metric over all items is used in every
-    context of a column. None where it is undefined.
+    """Estimate how much agreement with human scores is lost by using the overall best metric in every
+    context of a column. Returns None if undefined.
     """
     names = overall_ranking.data.metric_names
     informed = [
@@ -88,8 +88,8 @@ def _estimate_cost_of_one_metric_in_column(
 def _evaluate_metrics_on_context_resamples(
     ranking: MetricRanking, metric_positions: LongArray
 ) -> ContextAccuracies | None:
-    """Compute how well metrics agree with people on the items of one context, and on bootstrap resamples of
-    these. None if that is too slow.
+    """Compute how well metrics agree with human scores in one context, in the data and on bootstrap
+    resamples. Returns None if resampling is too slow.
     """
     data = ranking.data
     is_complete = data.is_scored_by_all_metrics

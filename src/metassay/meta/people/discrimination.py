@@ -25,8 +25,8 @@ from metassay.results.rank import DiscriminationRow
 def count_significant_metric_differences(
     dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, test_settings: ComparisonSettings
 ) -> DiscriminationRow:
-    """Count how many different values a meta-metric gives to metrics, and how many pairs of metrics differ
-    significantly.
+    """Count how many pairs of metrics differ significantly according to a meta-metric, and how many
+    different values it has.
     """
     copies = _count_identical_metrics(scores)
     different_metrics = np.array(list(copies))
@@ -61,7 +61,7 @@ def count_significant_metric_differences(
 
 
 def _count_significance_clusters(metrics_best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
-    """Count the groups of metrics that do not differ significantly, given which pairs of metrics do."""
+    """Count the groups of metrics that do not differ significantly, given the pairs of metrics that do."""
     count = len(metrics_best_first)
     matrix = np.zeros((count, count), dtype=np.bool_)
     matrix[np.triu_indices(count, 1)] = is_significant
@@ -69,7 +69,9 @@ def _count_significance_clusters(metrics_best_first: list[int], is_significant: 
 
 
 def _count_identical_metrics(scores: ScoreArrays) -> dict[int, int]:
-    """Count how many metrics have exactly the same scores, for each metric with different scores."""
+    """Count the metrics with exactly the same scores. Returns the counts by the position of the first
+    such metric.
+    """
     first_with_scores: dict[bytes, int] = {}
     counts: dict[int, int] = {}
     for position, metric in enumerate(scores.metrics):

@@ -18,17 +18,15 @@ _FEWEST_ITEMS = 10
 
 
 def choose_item_subset_sizes(item_count: int) -> list[int]:
-    """Return the numbers of items on which metrics are evaluated in order to see the effect of less data, in
-    ascending order.
-    """
+    """Choose the subset sizes with which the effect of having fewer items is measured, in ascending order."""
     return sorted({max(2, round(share * item_count)) for share in SHARES_OF_ITEMS})
 
 
 def evaluate_metrics_on_item_subsets(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> list[DownsampledValue]:
-    """Compute how well each metric agrees with people on random subsets of the items, for several subset
-    sizes.
+    """Compute how well each metric agrees with human scores on random subsets of the items, for several
+    subset sizes.
 
     The constant baseline is included, because its SPA falls as the number of items grows.
     """

@@ -26,7 +26,8 @@ def estimate_agreement_between_raters(
     draws: int = 1000,
     seed: int = 0,
 ) -> list[HumanCeiling]:
-    """Compute how well each rater agrees with the mean of the other raters, according to a meta-metric.
+    """Estimate how well each human rater agrees with the mean of the other raters, according to a
+    meta-metric.
 
     `scores_by_rater` maps the name of a rater to scores `[systems, items]`, NaN where there is none. A rater
     is compared on the items on which every system was rated by this rater and by another one. A rater who

@@ -31,8 +31,8 @@ SUBSETS_PER_CONTEXT = 200
 
 @dataclass(frozen=True)
 class PValueMethods:
-    """For each metric, whether p-values of differences between systems come from the normal distribution or
-    from permutations.
+    """Methods for p-values of differences between systems, one for each metric: the normal distribution
+    or permutations.
 
     The choice for a metric depends on its scores and the human scores only, so that its value does not change
     when other metrics are added.
@@ -47,7 +47,9 @@ class PValueMethods:
 
     @property
     def name(self) -> str | None:
-        """Name of the method in results, such as "normal"; None if the meta-metric has no p-values."""
+        """Name of the p-value method in results, such as "normal". None if the meta-metric has no
+        p-values.
+        """
         if not self.has_p_values:
             return None
         if not self.is_permuted.any():
@@ -56,17 +58,15 @@ class PValueMethods:
         return PERMUTATION if of_metrics.all() else f"{self.settings.method} or {PERMUTATION}"
 
     def get_settings_for_p_values(self, *, by_permutation: bool) -> ComparisonSettings:
-        """Return the settings for metrics whose p-values come from permutations, or for those with normal
-        p-values.
-        """
+        """Return the settings for p-values by permutation, or for p-values from the normal distribution."""
         return replace(self.settings, method=PERMUTATION) if by_permutation else self.settings
 
 
 def choose_p_value_methods(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> PValueMethods:
-    """Decide for which metrics p-values come from permutations, because those from the normal distribution
-    would be inaccurate.
+    """Choose for each metric whether p-values come from the normal distribution or from permutations,
+    which are used if the former are inaccurate.
     """
     errors = np.zeros(len(ranking_data.metric_names))
     has_p_values = False
@@ -96,8 +96,8 @@ def choose_p_value_methods(
 
 
 def explain_why_data_is_too_small(ranking_data: RankingData, meta_metric: MetaMetric) -> str | None:
-    """Return why there is too little data for intervals and for naming a best metric; None if there is
-    enough.
+    """Explain why there is too little data for intervals and for naming a best metric. Returns None if
+    there is enough.
     """
     systems = len(ranking_data.cube.systems)
     clusters = ranking_data.scores.cluster_count
@@ -121,7 +121,8 @@ def estimate_meta_metric_values(
     *,
     with_intervals: bool = True,
 ) -> MetaMetricEstimates:
-    """Estimate how well each metric agrees with people according to a meta-metric, with a bootstrap interval.
+    """Estimate the value of a meta-metric for each metric (how well it agrees with human scores), with a
+    bootstrap interval.
 
     Each metric is evaluated on the items that it has. With `equal_item_count` values are means over random
     subsets of that size. An interval always contains its value.
@@ -173,8 +174,8 @@ def estimate_meta_metric_values(
 def compute_meta_metric_values(
     meta_metric: MetaMetric, scores: ScoreArrays, p_value_methods: PValueMethods, is_permuted: BoolArray
 ) -> FloatArray:
-    """Compute how well each metric agrees with people according to a meta-metric, with the p-value method
-    chosen for the metric.
+    """Compute the value of a meta-metric for each metric, with the p-value method that was chosen for the
+    metric.
     """
     values = np.full(len(scores.metrics), np.nan)
     for permuted in (False, True):
@@ -188,7 +189,7 @@ def compute_meta_metric_values(
 def _estimate_values_by_pairwise_deletion(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> MetaMetricEstimates:
-    """Estimate the agreement of each metric with people from incomplete scores. Each pair of systems is
+    """Estimate the value of a meta-metric for each metric from incomplete scores. Two systems are
     compared on the items that both have.
     """
     estimates = []
@@ -215,8 +216,8 @@ def evaluate_meta_metric_on_bootstrap_resamples(
     size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute how well each metric agrees with people on bootstrap resamples, according to a meta-metric.
-    None if that is too slow.
+    """Compute the values of a meta-metric for all metrics on bootstrap resamples. Returns None if that
+    would be too slow.
 
     A resample has as many clusters as the data, or `size`.
     """
@@ -244,8 +245,8 @@ def evaluate_meta_metric_on_random_items(
     stream: int = 0,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute how well each metric agrees with people on random subsets of the items. None if that is too
-    slow.
+    """Compute the values of a meta-metric for all metrics on random subsets of the items. Returns None if
+    that would be too slow.
     """
     without_clusters = ScoreArrays(scores.human, scores.metrics)
     subsets = draw_random_subsets_in_blocks(
@@ -260,8 +261,8 @@ def evaluate_meta_metric_on_weighted_clusters(
     weight_blocks: Iterable[FloatArray],
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute how well each metric agrees with people when clusters of items have the given weights. None if
-    that is too slow.
+    """Compute the values of a meta-metric for all metrics, where clusters of items are weighted. Returns
+    None if that would be too slow.
     """
     evaluate_with_cluster_weights = meta_metric.build_resampling_function(scores)
     if evaluate_with_cluster_weights is None:
@@ -272,8 +273,8 @@ def evaluate_meta_metric_on_weighted_clusters(
 
 
 def percentile_interval(resampled_values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the percentile interval over the last axis; NaN where a resampled value is
-    undefined.
+    """Compute the ends of a percentile interval from resampled values on the last axis. An undefined
+    value makes both ends NaN.
     """
     low: FloatArray
     high: FloatArray

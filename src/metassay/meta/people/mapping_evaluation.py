@@ -28,8 +28,8 @@ _TIE_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class _AgreementGain:
-    """Agreement of converted metric scores with people, and how much the conversion improved it, with a 95 %
-    interval.
+    """Agreement of converted metric scores with human scores, and its improvement by the conversion, with
+    a 95 % interval.
     """
 
     value: float | None
@@ -39,8 +39,8 @@ class _AgreementGain:
 
 
 class MappingEvaluator:
-    """Evaluates functions that convert metric scores to human scores, by how well the converted scores agree
-    with people.
+    """Evaluator of functions that convert metric scores to human scores. It measures how well converted
+    scores agree with human scores.
     """
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
@@ -63,8 +63,8 @@ class MappingEvaluator:
         metric: str,
         is_baseline: bool,
     ) -> list[Correction]:
-        """Compute for each conversion of the scores of one metric how well the converted scores agree with
-        people, on items without missing scores.
+        """Compute how well converted scores of one metric agree with human scores, for each conversion,
+        on items without missing scores.
 
         `pooled_scores` are mapped by one function for all systems, `system_scores` by one for each system,
         both `[systems, items]`. `unseen_differences` `[pairs, items]` are differences of two systems, mapped
@@ -140,8 +140,8 @@ class MappingEvaluator:
 def _average_meta_metric_over_folds(
     meta_metric: str, score_differences: FloatArray, folds: LongArray, item_weights: FloatArray
 ) -> FloatArray:
-    """Compute a measure of agreement with people on each cross-validation fold, and average over folds. The
-    first value is for the data, the others for resamples.
+    """Compute a meta-metric on each cross-validation fold, and average over folds. Returns the value for
+    the data, followed by those for resamples.
     """
     measure = parse_meta_metric(meta_metric)
     by_fold = []
@@ -154,7 +154,7 @@ def _average_meta_metric_over_folds(
 
 
 def _find_positions_of_rated_system_pairs(system_count: int, rated_systems: LongArray) -> LongArray:
-    """Return the positions of the pairs of rated systems in the list of all pairs of systems."""
+    """Find the pairs of rated systems in the list of all pairs of systems. Returns their positions."""
     positions = np.full((system_count, system_count), -1)
     positions[np.triu_indices(system_count, 1)] = np.arange(system_count * (system_count - 1) // 2)
     first, second = np.triu_indices(len(rated_systems), 1)
@@ -165,8 +165,8 @@ def _find_positions_of_rated_system_pairs(system_count: int, rated_systems: Long
 def _estimate_gain_of_score_conversion(
     values_by_mapping: Mapping[str, FloatArray], mapping: str
 ) -> _AgreementGain:
-    """Estimate how much a conversion of metric scores improves agreement with people. The first of the given
-    values is for the data, the others are for resamples.
+    """Estimate how much the conversion of metric scores improves their agreement with human scores, with
+    an interval from resamples.
     """
     value = none_if_nan(float(values_by_mapping[mapping][0]))
     if mapping == RAW:
@@ -181,7 +181,7 @@ def _estimate_gain_of_score_conversion(
 def _compute_kendall_tau_within_items(
     human_scores: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
 ) -> dict[str, float | None]:
-    """Compute Kendall's tau between human scores and converted metric scores over the systems of each item,
+    """Compute Kendall's tau between human and converted metric scores over the systems of each item,
     averaged over items, for each conversion.
     """
     values = parse_meta_metric("kendall:item").evaluate_metrics(
@@ -193,8 +193,8 @@ def _compute_kendall_tau_within_items(
 def _compute_share_of_pairs_tied_by_conversion(
     raw_differences: FloatArray, mapped_differences: FloatArray
 ) -> float | None:
-    """Compute the share of output pairs with different metric scores that become equal by the conversion.
-    None if all scores are equal.
+    """Compute the share of output pairs with different metric scores whose converted scores are equal.
+    Returns None if all metric scores are equal.
     """
     is_different = raw_differences != 0
     if not is_different.any():
@@ -205,7 +205,9 @@ def _compute_share_of_pairs_tied_by_conversion(
 def _average_range_of_system_errors(
     human_scores: FloatArray, mapped_scores: FloatArray, folds: LongArray
 ) -> float:
-    """Compute how much the mean error of converted scores varies between systems, averaged over folds."""
+    """Compute the range over systems of the mean error of converted scores, averaged over
+    cross-validation folds.
+    """
     ranges = []
     for fold in np.unique(folds):
         deviations = (mapped_scores - human_scores)[:, folds == fold].mean(axis=1)

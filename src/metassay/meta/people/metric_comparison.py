@@ -54,7 +54,8 @@ OTHER_TEST = {"perm-inputs": "perm-systems", "perm-systems": "perm-inputs"}
 
 @dataclass(frozen=True)
 class PValueMatrices:
-    """P-values of the hypothesis that the metric of a row is no better than the metric of a column.
+    """Matrices of p-values of the hypothesis that the metric of a row is no better than the metric of a
+    column.
 
     NaN where two metrics were not tested.
     """
@@ -64,7 +65,7 @@ class PValueMatrices:
 
     @classmethod
     def create_nan_matrices(cls, metric_count: int) -> PValueMatrices:
-        """Create matrices of NaN for metrics that were not tested against each other."""
+        """Create matrices filled with NaN, for metrics that were not tested against each other."""
         shape = (metric_count, metric_count)
         return cls(np.full(shape, np.nan), np.full(shape, np.nan))
 
@@ -72,7 +73,7 @@ class PValueMatrices:
     def compute_p_values_from_differences(
         cls, differences: MetricDifferences, metric_count: int, is_defined: NDArray[np.bool_]
     ) -> PValueMatrices:
-        """Compute p-values in both directions for all pairs of metrics whose difference is defined."""
+        """Compute p-values in both directions for all pairs of metrics with a defined difference."""
         matrices = cls.create_nan_matrices(metric_count)
         first, second = np.triu_indices(metric_count, 1)
         for first_is_better in (True, False):
@@ -89,8 +90,8 @@ def compute_metric_differences(
     settings: ComparisonSettings,
     metric_pairs: LongArray | None = None,
 ) -> MetricDifferences | None:
-    """Compute by how much two metrics differ in their agreement with people, in the data and in random draws,
-    for each pair. None without a test.
+    """Compute the difference in agreement with human scores for each pair of metrics, as observed and in
+    random draws. Returns None without a test.
 
     `metric_pairs` are rows A < B; by default all pairs, in the order of `numpy.triu_indices`.
     """
@@ -117,8 +118,8 @@ def compute_metric_differences(
 def compare_all_metrics_on_shared_items(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> MetricDifferences | None:
-    """Compute by how much two metrics differ in their agreement with people, for all pairs, each on the items
-    that both metrics scored.
+    """Compute the difference in agreement with human scores for all pairs of metrics. Two metrics are
+    compared on the items that both scored.
 
     p-values inside the meta-metric are from permutations for the pairs in which one metric needs them.
     """
@@ -150,8 +151,8 @@ def compare_all_metrics_on_shared_items(
 def compare_metrics_on_shared_items(
     meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> MetricDifferences | None:
-    """Compute by how much two metrics differ in their agreement with people, for the given pairs, each on the
-    items that both metrics scored.
+    """Compute the difference in agreement with human scores for the given pairs of metrics. Two metrics
+    are compared on the items that both scored.
     """
     if settings.test != BOOTSTRAP:
         differences = meta_metric.compare_incomplete_metrics(scores, settings, metric_pairs)
@@ -186,7 +187,7 @@ def compute_p_value_matrices(
     metric_values: FloatArray,
     differences: MetricDifferences | None,
 ) -> PValueMatrices:
-    """Compute the p-values of the differences between every two metrics."""
+    """Compute one-sided and two-sided p-values of the difference between every two metrics."""
     if settings.test == WILLIAMS:
         metrics = ranking_data.scores.select_metrics(ranking_data.metric_positions)
         one_sided = compute_williams_p_values(
@@ -210,8 +211,8 @@ def compute_p_values_for_other_population(
     p_value_methods: PValueMethods,
     metric_values: FloatArray,
 ) -> FloatArray | None:
-    """Compute p-values of a second test. If the first test is about these systems, the second is about other
-    systems like them, and vice versa.
+    """Compute p-values of a second test between metrics. If the first test is about the given systems,
+    the second is about similar systems, and vice versa.
 
     For systems like these where the first test is for these systems, and the other way round. None with few
     systems, where one of the tests has no power.
@@ -230,8 +231,8 @@ def compute_p_values_for_other_population(
 
 
 def compute_williams_p_values(scores: ScoreArrays) -> FloatArray:
-    """Compute p-values of Williams' test (1959) for every two metrics, which asks whether one correlates more
-    strongly with human scores.
+    """Test for every two metrics whether the first correlates more strongly with human scores (Williams'
+    test, 1959). Returns the p-values.
 
     They are one-sided: Pearson's r of the mean scores of systems is larger for the first metric than for the
     second.

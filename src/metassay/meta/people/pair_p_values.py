@@ -21,8 +21,8 @@ MOST_SYSTEMS = 20
 def list_p_values_of_system_pairs(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> SystemPairPValues | None:
-    """List p-values of the hypothesis that the first system of a pair is no better than the second, according
-    to people and to each metric.
+    """List for every two systems the p-value that the first is no better than the second, according to
+    human scores and to each metric.
 
     0 means that the first system of a pair is certainly better, 1 that the second is. None for meta-metrics
     without p-values, for scores with gaps, and for fewer than three or more than `MOST_SYSTEMS` systems.
@@ -56,8 +56,8 @@ def list_p_values_of_system_pairs(
 def _group_metrics_by_p_value_method(
     ranking_data: RankingData, p_value_methods: PValueMethods
 ) -> Iterator[tuple[LongArray, ScoreArrays, ComparisonSettings]]:
-    """Yield groups of metrics that scored the same items and need the same method for p-values, with their
-    scores and settings.
+    """Group metrics that scored the same items and need the same p-value method. Yields each group with
+    its scores and settings.
     """
     for metrics, scores in ranking_data.scores.select_metrics(
         ranking_data.metric_positions

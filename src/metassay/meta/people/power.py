@@ -21,8 +21,7 @@ from metassay.stats.sign_flip import sum_score_differences_of_system_pairs
 def count_items_needed_to_separate_systems(
     scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8
 ) -> FloatArray:
-    """Compute how many items are needed for a significant difference between two systems, for each pair of
-    systems.
+    """Compute for every two systems how many items are needed for a significant difference.
 
     The result is `[..., pairs]` for `[..., systems, items]` scores, infinite where two systems have the same
     mean. The test is one-sided at level `alpha`.
@@ -43,8 +42,8 @@ def count_items_needed_to_separate_metrics(
     draws: int = 1000,
     seed: int = 0,
 ) -> FloatArray | None:
-    """Compute how many items are needed to show that two metrics agree with people to a different degree, for
-    each pair of metrics.
+    """Compute for every two metrics how many items are needed to show that one agrees better with human
+    scores.
 
     Infinite where two metrics have the same value; None where resampling is too slow. Pairs are in the order
     of `numpy.triu_indices`.

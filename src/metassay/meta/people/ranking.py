@@ -63,8 +63,8 @@ class RankingPlan:
 
 @dataclass(frozen=True)
 class MetricRanking:
-    """Metrics ranked by how well they agree with people according to one meta-metric, on a data set or in one
-    context of it.
+    """Ranking of metrics by how well they agree with human scores according to one meta-metric, on a data
+    set or in one context.
     """
 
     data: RankingData
@@ -91,11 +91,11 @@ class MetricRanking:
 
     @property
     def best_first(self) -> list[int]:
-        """Positions of the metrics in the order of the ranking, without the baselines."""
+        """Positions of the metrics from best to worst, without the baselines."""
         return sort_metrics_best_first(self.values[: self.data.metric_count], self.data.metric_names)
 
     def to_result(self) -> Ranking:
-        """Return the ranking in the form in which it is written to JSON."""
+        """Convert the ranking to its JSON form."""
         one_sided_by_test = {}
         if self.other_one_sided is not None:
             test = self.settings.test
@@ -125,7 +125,7 @@ class MetricRanking:
         )
 
     def _list_ranked_metrics(self) -> list[RankedMetric]:
-        """List the values of all metrics, the best first, followed by those of the baselines."""
+        """List the values of all metrics from best to worst, followed by those of the baselines."""
         count = self.data.metric_count
         baselines = range(count, count + len(BASELINES))
         clusters = assign_significance_clusters_by_p_values(
@@ -163,8 +163,8 @@ class MetricRanking:
 def rank_metrics(
     datasets: Sequence[RankingData], plan: RankingPlan, progress: Progress | None = None
 ) -> list[MetricRanking]:
-    """Rank the metrics of every data set by each meta-metric (measure of agreement with people), on all items
-    and in each context.
+    """Rank the metrics of every data set by each meta-metric (measure of agreement with human scores), on
+    all items and in each context.
     """
     _check_williams_test_is_applicable(plan)
     rankings: list[MetricRanking] = []
@@ -190,8 +190,8 @@ def rank_metrics(
 def replace_undefined_meta_metrics(
     meta_metrics: Sequence[MetaMetric], system_count: int
 ) -> tuple[tuple[MetaMetric, ...], str | None]:
-    """Replace meta-metrics that need more systems than there are by a correlation over items. Also returns a
-    note that says so.
+    """Replace meta-metrics that need more systems than there are by a correlation over items. Also
+    returns a note for the user, or None.
     """
     defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= system_count]
     undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > system_count]
@@ -213,8 +213,8 @@ def rank_metrics_of_dataset(
     context: str = GLOBAL,
     equal_items: int | None = None,
 ) -> MetricRanking:
-    """Rank the metrics of one data set, or of one context of it, by one measure of agreement with people
-    (meta-metric).
+    """Rank the metrics by one meta-metric (measure of agreement with human scores), on a data set or on
+    one context of it.
 
     With `equal_items` values are means over random subsets of that size.
     """
@@ -300,7 +300,7 @@ def _check_williams_test_is_applicable(plan: RankingPlan) -> None:
 def _list_notes_on_small_contexts(
     score_cube: ScoreCube, columns: Sequence[str], fewest_items: int
 ) -> list[str]:
-    """Return one note for each column that has contexts with too few items to be ranked."""
+    """List notes that name the contexts with too few items to be ranked, one note for each column."""
     notes = []
     for column in columns:
         values, codes = score_cube.encode_metadata_as_integers(column)

@@ -30,8 +30,8 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 
 @dataclass(frozen=True)
 class RankingData:
-    """The outputs of a data set that people scored, with the scores of all metrics and of two baselines
-    (constant and random).
+    """Outputs of a data set with human scores, and the scores of all metrics and of two baselines (one
+    constant, one random).
 
     The baselines, a metric that is constant and one that is random, come after the metrics in everything that
     is ordered by metric.
@@ -67,11 +67,11 @@ class RankingData:
 
     @property
     def is_scored_by_all_metrics(self) -> NDArray[np.bool_]:
-        """Marks the items on which every metric scored the output of every system."""
+        """Boolean mask of the items on which every metric scored the output of every system."""
         return np.asarray(self.scores.has_all_scores[: self.metric_count].all(axis=0))
 
     def count_items_scored_by_metric(self, metric_position: int) -> int:
-        """Count the items from which the agreement of a metric with people is computed."""
+        """Count the items that are used to compute how well a metric agrees with human scores."""
         if not self.pairwise:
             return int(self.scores.has_all_scores[metric_position].sum())
         has_both = ~np.isnan(self.scores.metrics[metric_position] + self.scores.human)
@@ -106,7 +106,8 @@ def prepare_ranking_data(
     pairwise: bool = False,
     seed: int = 0,
 ) -> RankingData:
-    """Select the outputs that people scored and the metrics to rank, and add two baselines.
+    """Select the outputs with human scores and the metrics to rank, and add two baselines: a constant and
+    a random metric.
 
     Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
     only; see `pairwise_deletion`.
@@ -135,8 +136,8 @@ def prepare_ranking_data(
 
 
 def _drop_metrics_with_few_scores(score_cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
-    """Leave out metrics that scored less than half as many items as another metric, and add a note that names
-    them.
+    """Leave out metrics that scored less than half as many items as another metric. A note for the user
+    names them.
 
     An item counts if it has the scores of every system; with `pairwise`, of two systems.
     """

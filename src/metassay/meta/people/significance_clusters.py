@@ -17,7 +17,9 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[str]) -> list[int]:
-    """Return the positions of metrics by descending value and then by name. Undefined values come last."""
+    """Sort metrics by descending value and then by name, and return their positions. Undefined values
+    come last.
+    """
     is_undefined = np.isnan(metric_values)
     # rounded, so that values which differ by rounding errors only are ordered by name
     descending = np.where(is_undefined, 0.0, -np.round(metric_values, 12))
@@ -27,8 +29,8 @@ def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[st
 def assign_significance_clusters(
     metrics_best_first: Sequence[int], is_different: NDArray[np.bool_]
 ) -> dict[int, int]:
-    """Assign each metric to a group of metrics that do not differ significantly, numbered from 1 for the best
-    group.
+    """Group metrics that do not differ significantly. The groups are numbered from 1 for the best
+    metrics.
 
     A metric opens a new cluster if it differs from any metric of the current one. Greedy, as in WMT: two
     metrics of different clusters need not differ from each other.
@@ -52,8 +54,8 @@ def assign_significance_clusters_by_p_values(
     *,
     holm: bool = False,
 ) -> dict[int, int]:
-    """Return the significance cluster (group of metrics that do not differ significantly) of each metric.
-    Empty if nothing was tested.
+    """Group metrics that do not differ significantly, given p-values. Returns the group of each metric,
+    or an empty dictionary if nothing was tested.
     """
     defined = [metric for metric in metrics_best_first if not np.isnan(metric_values[metric])]
     pairs = _list_metric_pairs_in_ranking_order(defined)
@@ -77,7 +79,7 @@ def list_metric_comparisons(
     holm: bool = False,
     one_sided_by_test: Mapping[str, FloatArray] | None = None,
 ) -> list[MetricComparison]:
-    """List the p-values of all pairs of metrics that were tested. The better metric of a pair comes first.
+    """List the p-values of all tested pairs of metrics. The better metric of a pair comes first.
 
     `one_sided_by_test` has the one-sided p-values of `perm-inputs` and `perm-systems` where both were made.
     """
@@ -107,7 +109,9 @@ def list_metric_comparisons(
 
 
 def _list_metric_pairs_in_ranking_order(metrics_best_first: Sequence[int]) -> list[tuple[int, int]]:
-    """List all pairs of metrics with the better metric first, given the metrics in order of their rank."""
+    """List all pairs of metrics, given the metrics from best to worst. The better metric of a pair comes
+    first.
+    """
     return [
         (a, b) for position, a in enumerate(metrics_best_first) for b in metrics_best_first[position + 1 :]
     ]

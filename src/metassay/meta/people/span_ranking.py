@@ -53,8 +53,8 @@ _NO_METADATA = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "re
 
 @dataclass(frozen=True)
 class SpanRatings:
-    """Errors that raters and metrics marked as spans of characters in the same outputs, with one entry per
-    output and rater.
+    """Counts of the characters that raters and metrics marked as errors in the same outputs, with one
+    entry per output and rater.
     """
 
     dataset: str
@@ -79,7 +79,7 @@ class SpanRatings:
 
     @property
     def content_hash(self) -> str:
-        """Hash of everything in this object, which changes if any name or number does."""
+        """Hash of all names and numbers in this object."""
         digest = blake2b(digest_size=16)
         names = (self.dataset, self.metrics, self.systems, self.items, sorted(self.metadata.items()))
         digest.update(repr(names).encode())
@@ -99,8 +99,8 @@ class SpanRatings:
         )
 
     def assign_ratings_to_resampling_units(self, test_name: str, cluster_column: str | None) -> LongArray:
-        """Return an integer code for the unit of each rating that a test exchanges or resamples as a whole:
-        its item, cluster, system or output.
+        """Return for each rating the number of its resampling unit, which a test swaps or resamples as a
+        whole: an item, cluster, system or output.
         """
         names: Sequence[str]
         if test_name == "perm-systems":
@@ -122,8 +122,8 @@ class SpanRatings:
 def match_human_and_metric_spans(
     human_span_table: pl.DataFrame, metric_span_tables: Mapping[str, pl.DataFrame], *, dataset: str
 ) -> SpanRatings:
-    """Match the error spans that people and metrics marked in the same outputs, using the key columns that
-    both tables have.
+    """Match the error spans that people and metrics marked in the same outputs. Outputs are identified by
+    the key columns of both tables.
 
     Tables have the columns `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`. The
     document is part of the key only where ids of items repeat over documents.
@@ -171,8 +171,8 @@ def match_human_and_metric_spans(
 def _count_characters_marked_by_baselines(
     human_span_table: pl.DataFrame, human_spans: Sequence[Spans]
 ) -> dict[str, list[tuple[float, float, float]]]:
-    """Count the characters that two baselines mark as errors. One marks nothing, the other marks every output
-    completely.
+    """Count the characters that two baselines mark as errors: one marks nothing, the other marks every
+    output completely.
     """
     baselines = {NOTHING: [count_marked_characters(spans, []) for spans in human_spans]}
     if "hyp" in human_span_table.columns and human_span_table["hyp"].is_not_null().all():
@@ -184,8 +184,8 @@ def _count_characters_marked_by_baselines(
 def _count_marked_characters_or_nan(
     human_spans: Spans, metric_spans: Spans | None
 ) -> tuple[float, float, float]:
-    """Count the characters of one output that people and a metric mark as errors; NaN if the metric did not
-    score the output.
+    """Count the characters of one output that people and a metric mark as errors. Returns NaN if the
+    metric did not score the output.
     """
     if metric_spans is None:
         return (np.nan, np.nan, np.nan)
@@ -193,15 +193,15 @@ def _count_marked_characters_or_nan(
 
 
 def _convert_to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
-    """Convert spans from dictionaries to pairs of start and end."""
+    """Convert spans from dictionaries to pairs of start and end positions."""
     return [(span["start"], span["end"]) for span in spans]
 
 
 def _map_outputs_to_metric_spans(
     metric_span_table: pl.DataFrame, human_span_table: pl.DataFrame, metric_name: str
 ) -> tuple[dict[tuple[Any, ...], Spans], list[str]]:
-    """Return a dictionary from output to the spans that a metric marked, and the names of the columns that
-    identify an output.
+    """Return a dictionary from each output to the error spans that a metric marked. Also returns the
+    columns that identify an output.
     """
     keys = [
         key for key in _KEY_COLUMNS if key in metric_span_table.columns and key in human_span_table.columns
@@ -221,8 +221,8 @@ def _map_outputs_to_metric_spans(
 
 @dataclass(frozen=True)
 class SpanRanking:
-    """Metrics ranked by how well the errors they mark agree with those that people mark (F1), on all outputs
-    or in one context.
+    """Ranking of metrics by how well the errors they mark agree with those that people mark (F1), on all
+    outputs or in one context.
     """
 
     ratings: SpanRatings
@@ -236,7 +236,7 @@ class SpanRanking:
     context: str
 
     def to_result(self) -> Ranking:
-        """Return the ranking in the form in which it is written to JSON."""
+        """Convert the ranking to its JSON form."""
         ratings = self.ratings
         count = ratings.metric_count
         best_first = sort_metrics_best_first(self.values[:count], ratings.metrics)
@@ -265,7 +265,7 @@ class SpanRanking:
         )
 
     def _build_span_result_of_metric(self, metric_index: int, rank: int | None) -> RankedMetric:
-        """Return precision, recall and F1 of the errors that one metric marks, over all characters and
+        """Compute precision, recall and F1 of the errors that one metric marks, over all characters and
         averaged over ratings.
         """
         counts = self.ratings.counts[metric_index]
@@ -297,8 +297,8 @@ def rank_metrics_by_error_spans(
     holm: bool = False,
     fewest_items: int = 0,
 ) -> list[SpanRanking]:
-    """Rank metrics by how well the errors they mark agree with those that people mark (F1), over all outputs
-    and in each context that is large enough.
+    """Rank metrics by how well the errors they mark agree with those that people mark (F1), over all
+    outputs and in each large context.
     """
     if settings.test not in SPAN_TESTS:
         raise InputError(
@@ -361,7 +361,7 @@ def _rank_metrics_on_span_ratings(
 def _draw_cluster_weights(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
 ) -> FloatArray:
-    """Draw at random how often each bootstrap resample contains each cluster."""
+    """Draw bootstrap resamples of clusters. Returns how often each resample contains each cluster."""
     rng = spawn_random_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS)
     weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
@@ -370,7 +370,7 @@ def _draw_cluster_weights(
 def _compute_f1_differences(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_column: str | None
 ) -> MetricDifferences:
-    """Compute the difference in F1 between every two metrics, in the data and in random draws, on outputs
+    """Compute the difference in F1 between every two metrics, as observed and in random draws, on outputs
     that both metrics scored.
 
     Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
@@ -404,7 +404,7 @@ def _compute_f1_differences(
 
 
 def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArray) -> FloatArray:
-    """Sum character counts of ratings over clusters. Outputs that a metric did not score add nothing."""
+    """Sum the character counts of outputs over clusters. Outputs that a metric did not score add nothing."""
     sums = np.zeros((len(rating_counts), int(cluster_codes.max()) + 1, 3))
     for metric_counts, metric_sums in zip(rating_counts, sums):
         is_scored = np.asarray(~np.isnan(metric_counts).any(axis=-1))
@@ -413,8 +413,8 @@ def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArra
 
 
 def _compute_f1(character_counts: FloatArray) -> FloatArray:
-    """Compute F1 from counts of characters (shared, marked by the metric, marked by people) in the last axis;
-    NaN where nothing is marked.
+    """Compute F1 from numbers of characters in the last axis: shared, marked by the metric, marked by
+    people. It is NaN if nothing is marked.
     """
     shared = character_counts[..., 0]
     marked = character_counts[..., 1] + character_counts[..., 2]

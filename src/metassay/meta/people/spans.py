@@ -27,8 +27,8 @@ Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class SpanScores:
-    """Precision, recall and F1 of the errors that a metric marks, compared with those that people mark; NaN
-    where undefined.
+    """Precision, recall and F1 of the errors that a metric marks, compared with those that people mark.
+    Undefined numbers are NaN.
     """
 
     precision: float
@@ -37,11 +37,11 @@ class SpanScores:
 
 
 def compute_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
-    """Compute precision, recall and F1 from the numbers of characters that both, the metric and people mark
-    as errors.
+    """Compute precision, recall and F1 of marked errors from three numbers of characters: marked by both
+    people and the metric, by the metric, and by people.
 
-    The numbers are the characters that both mark, that the metric marks and that people mark. All scores are
-    NaN if nobody marks anything; precision also if the metric does not, recall if people do not.
+    All scores are NaN if nobody marks anything; precision also if the metric does not, recall if people do
+    not.
     """
     shared, marked_by_metric, marked_by_people = (float(total) for total in character_counts)
     marked = marked_by_metric + marked_by_people
@@ -53,8 +53,8 @@ def compute_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
 
 
 def average_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
-    """Compute precision, recall and F1 for each output from numbers of marked characters, and average over
-    outputs.
+    """Compute precision, recall and F1 for each output from numbers of marked characters, and average
+    them over outputs.
 
     An output in which nobody marks anything counts as 1, one in which only one side does as 0.
     """
@@ -64,7 +64,9 @@ def average_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
     has_no_span = (marked_by_metric == 0) & (marked_by_people == 0)
 
     def average_ratios_over_outputs(numerators: FloatArray, denominators: FloatArray) -> float:
-        """Divide for each output and average. Outputs in which nothing is marked count as 1."""
+        """Divide two counts for each output, and average the ratios over outputs. An output in which
+        nothing is marked counts as 1.
+        """
         return float(np.where(has_no_span, 1.0, divide_or_zero(numerators, denominators)).mean())
 
     return SpanScores(
@@ -75,8 +77,8 @@ def average_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
 
 
 def count_marked_characters(human_spans: Spans, metric_spans: Spans) -> tuple[float, float, float]:
-    """Count the characters of one output that both sides mark as errors, that the metric marks, and that
-    people mark.
+    """Count the characters of one output that are marked as errors by both people and the metric, by the
+    metric, and by people.
     """
     for start, end in (*human_spans, *metric_spans):
         if not 0 <= start < end:
@@ -87,8 +89,8 @@ def count_marked_characters(human_spans: Spans, metric_spans: Spans) -> tuple[fl
 
 
 def count_characters_marked_by_both(human_spans: Spans, metric_spans: Spans) -> float:
-    """Count the characters that lie both in a span marked by people and in the span of the metric that is
-    matched with it. Spans are matched one to one.
+    """Count the characters that both people and a metric mark as errors. Each human span is matched with
+    at most one span of the metric.
 
     Of all ways to match the spans, the one with the most shared characters counts.
 

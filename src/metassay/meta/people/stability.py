@@ -31,8 +31,8 @@ def measure_stability_over_systems(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Compute the correlation between values of metrics on subsets of the systems and on all systems. A high
-    correlation means that the ranking of metrics is stable.
+    """Measure how stable the ranking of metrics is when systems are left out: correlate the values of
+    metrics on subsets of the systems with those on all systems.
 
     Uses all subsets if there are at most `trials`, else so many random ones. All meta-metrics are compared on
     the same subsets: if one of them gives all metrics the same value on a subset, it has no correlation
@@ -67,7 +67,7 @@ def measure_stability_over_systems(
 
 
 def _choose_system_subsets(system_count: int, subset_size: int, maximum_count: int, seed: int) -> LongArray:
-    """Return all subsets of systems of a given size, or random ones if there are too many."""
+    """List all subsets of systems of a given size, or random ones if there are too many."""
     if comb(system_count, subset_size) <= maximum_count:
         return np.array(list(combinations(range(system_count), subset_size)))
     rng = spawn_random_generator(seed, SYSTEM_SUBSETS, subset_size)
@@ -83,7 +83,8 @@ def measure_stability_over_items(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Compute the 95 % interval of the agreement of each metric with people for several numbers of items.
+    """Measure how precise the values of metrics are with fewer items: compute 95 % intervals for several
+    numbers of items.
 
     Empty where resampling would be too slow.
     """

@@ -41,8 +41,8 @@ from metassay.stats.score_exchanges import (
 
 
 class AccuracyWithTies(MetaMetric):
-    """Pairwise accuracy with ties (`acc_eq`): share of output pairs that a metric orders or ties as people
-    do, where small score differences count as ties.
+    """Meta-metric `acc_eq`, pairwise accuracy with ties: the share of output pairs that a metric orders
+    or ties as people do. Small score differences count as ties.
 
     Tests calibrate the threshold in every draw, as in the data.
     """
@@ -58,19 +58,21 @@ class AccuracyWithTies(MetaMetric):
         return mean_ignoring_nan(self.evaluate_metrics_by_item(scores), axis=-1)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the share of output pairs of each item that each metric orders or ties as people do."""
+        """Compute for each metric and item the share of output pairs that the metric orders or ties as
+        people do.
+        """
         results = [tie_calibrated_accuracy(scores.human, metric) for metric in scores.metrics]
         return np.stack([result.item_accuracies for result in results])
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that averages the accuracies of items for bootstrap resamples. The threshold for
-        ties stays the same.
+        """Build a function that averages item accuracies over bootstrap resamples of the items. The tie
+        threshold stays the same.
         """
         return build_function_averaging_resampled_items(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute the difference in accuracy between every two metrics, in the data and after swapping their
-        scores on random items.
+        """Compute the difference in accuracy between every two metrics, as observed and after swapping
+        their scores on random items.
 
         Whole items are swapped, whatever the test.
         """
@@ -117,8 +119,8 @@ class TieCalibratedAccuracy:
 def tie_calibrated_accuracy(
     human: ArrayLike, metric: ArrayLike, *, epsilon: float | None = None, cross_fit_seed: int | None = None
 ) -> TieCalibratedAccuracy:
-    """Compute the share of output pairs that a metric orders or ties as people do, where small score
-    differences count as ties.
+    """Compute the share of output pairs that a metric orders or ties as people do. Score differences up
+    to a threshold, which is fitted to the data, count as ties.
 
     Args:
         human: Human scores, higher is better.
@@ -126,7 +128,6 @@ def tie_calibrated_accuracy(
         epsilon: Use this threshold instead of calibrating one.
         cross_fit_seed: Calibrate on one random half of the items and count on the other, both ways. This
             gives the accuracy to expect on new items.
-
     """
     pairs = _SystemPairs.subtract_scores_of_system_pairs(*drop_incomplete_items(human, metric))
     if epsilon is None and cross_fit_seed is not None:
@@ -143,8 +144,8 @@ def tie_calibrated_accuracy(
 
 @dataclass(frozen=True)
 class _SystemPairs:
-    """Which output people prefer and by how much the metric scores differ, for every two systems on each
-    item.
+    """Score differences of every two systems on each item: the preferences of people, and the sizes of
+    the metric's differences.
     """
 
     human_signs: NDArray[np.int8]
@@ -154,7 +155,7 @@ class _SystemPairs:
     def subtract_scores_of_system_pairs(
         cls, human_scores: FloatArray, metric_scores: FloatArray
     ) -> _SystemPairs:
-        """Subtract the scores of every two systems on each item."""
+        """Subtract the scores of every two systems on each item, for human scores and metric scores."""
         first, second = np.triu_indices(len(human_scores), 1)
         human_signs = np.sign(human_scores[first] - human_scores[second]).astype(np.int8)
         return cls(human_signs, metric_scores[first] - metric_scores[second])
@@ -174,7 +175,8 @@ class _SystemPairs:
 
 
 def _calibrate_tie_threshold(system_pairs: _SystemPairs) -> float:
-    """Find the smallest threshold for ties with which the metric orders or ties most pairs as people do.
+    """Find the smallest tie threshold with which a metric orders or ties the most pairs of outputs as
+    people do.
 
     Raising epsilon past the difference of a pair ties that pair: it becomes right if people tie it, and wrong
     if it was right before. One sort and one cumulative sum therefore try every possible epsilon.
@@ -196,8 +198,8 @@ def _calibrate_tie_threshold(system_pairs: _SystemPairs) -> float:
 def _compute_cross_fitted_accuracies(
     system_pairs: _SystemPairs, rng: np.random.Generator
 ) -> tuple[FloatArray, float]:
-    """Compute the accuracy on each item with a threshold for ties that was chosen on the other half of the
-    items. Also returns the mean threshold.
+    """Compute the accuracy on each item with a tie threshold fitted to the other half of the items. Also
+    returns the mean threshold.
 
     Returns the accuracies and the mean threshold.
     """

@@ -10,7 +10,7 @@ from metassay.stats.arrays import FloatArray
 
 
 def drop_incomplete_items(human_scores: ArrayLike, metric_scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return human and metric scores as arrays of floats, without items that lack the score of any system.
+    """Convert human and metric scores to arrays of floats, and leave out items with a missing score.
 
     Raises `InputError` for unequal shapes, fewer than two systems, infinite scores, or if no item is left.
     """

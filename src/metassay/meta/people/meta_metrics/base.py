@@ -36,9 +36,7 @@ WeightedValues = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class MetaMetricEstimates:
-    """How well each metric agrees with people according to a meta-metric, with 95 % intervals; NaN where
-    undefined.
-    """
+    """Estimated values of a meta-metric for all metrics, with 95 % intervals. Undefined numbers are NaN."""
 
     values: FloatArray
     low: FloatArray
@@ -47,7 +45,7 @@ class MetaMetricEstimates:
 
 @dataclass(frozen=True)
 class MetricDetails:
-    """Additional numbers about a metric that only some meta-metrics have; NaN for all others."""
+    """Additional numbers about a metric that only some meta-metrics compute. All other numbers are NaN."""
 
     epsilon: float = np.nan
     """acc_eq: the largest difference that counts as a tie."""
@@ -118,28 +116,29 @@ class MetaMetric(ABC):
 
     @abstractmethod
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute how well each metric agrees with human scores; NaN where this is undefined."""
+        """Compute how well each metric agrees with human scores. An undefined value is NaN."""
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Compute how well each metric agrees with human scores on each single item. None if the meta-metric
-        is not defined for single items.
+        """Compute how well each metric agrees with human scores on each item. Returns None if the
+        meta-metric is not defined for single items.
         """
         return None
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates | None:  # noqa: ARG002 (for subclasses)
-        """Compute the values of all metrics with intervals of a special method. None if bootstrap intervals
-        are used.
+        """Estimate the value of each metric with its own kind of interval. Returns None if bootstrap
+        intervals are to be used.
         """
         return None
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes the values of all metrics for bootstrap resamples, given as weights
-        of clusters of items. None if that is too slow.
+        """Build a function that evaluates all metrics on bootstrap resamples, which are given as weights
+        of clusters of items. Returns None if that would be too slow.
 
         The default repeats every item as often as its cluster was drawn, and recomputes.
         """
 
         def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
+            """Repeat items as often as their cluster was drawn, and evaluate all metrics."""
             item_weights = cluster_weights[:, scores.cluster_index].astype(np.int64)
             resamples = [scores.repeat_items(counts) for counts in item_weights]
             return np.stack([self.evaluate_metrics(resample) for resample in resamples], axis=1)
@@ -149,8 +148,8 @@ class MetaMetric(ABC):
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> ExchangeStatistic | None:
-        """Return a function that computes the differences between metrics after their scores were swapped at
-        random, for a permutation test.
+        """Build a function that swaps scores between metrics and computes the differences between the
+        metrics, for a permutation test.
 
         None where the meta-metric has no permutation test.
         """
@@ -158,8 +157,8 @@ class MetaMetric(ABC):
         return None
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute the difference between the values of every two metrics, in the data and after swapping
-        scores at random.
+        """Compute the difference between every two metrics, as observed and after random swaps of their
+        scores.
         """
         compare_swapped_metrics = self.build_swapped_difference_function(scores, settings)
         if compare_swapped_metrics is None:
@@ -173,8 +172,8 @@ class MetaMetric(ABC):
     def compare_metric_pairs(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
-        """Compute the difference between the values of two metrics for the given pairs, in the data and after
-        swapping scores at random.
+        """Compute the difference between the metrics of each given pair, as observed and after random
+        swaps of their scores.
 
         The default compares all metrics. A meta-metric for which that is slow overrides it.
         """
@@ -186,8 +185,8 @@ class MetaMetric(ABC):
     def compare_incomplete_metrics(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
-        """Compute the difference between the values of two metrics for the given pairs, where metrics may
-        have missing scores (NaN).
+        """Compute the difference between the metrics of each given pair, where metrics may have missing
+        scores (NaN).
 
         Each pair is compared on the items that both metrics have. None where the meta-metric needs complete
         scores: then pairs of metrics that have the same items are compared together.
@@ -196,8 +195,8 @@ class MetaMetric(ABC):
         return None
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray | None:
-        """Compute p-values for the difference between every two systems, according to people (first row) and
-        to each metric.
+        """Compute p-values for the difference between every two systems, first according to human scores
+        and then to each metric.
 
         Each is the p-value that the first system of a pair scores higher by chance. None for a meta-metric
         that does not compare p-values.
@@ -206,13 +205,14 @@ class MetaMetric(ABC):
         return None
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Estimate how inaccurate p-values from the normal distribution are for each metric. None for a
-        meta-metric without p-values.
+        """Estimate for each metric how inaccurate p-values from the normal distribution are. Returns None
+        for a meta-metric without p-values.
         """
         return None
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
-        """Compute how well each metric agrees with human scores on each of the given subsets of the systems.
+        """Compute how well each metric agrees with human scores on each of several subsets of the
+        systems.
 
         None for a meta-metric whose value does not come from an order of the systems.
         """
@@ -222,8 +222,8 @@ class MetaMetric(ABC):
     def evaluate_with_missing_scores(
         self, score_differences: FloatArray, item_weights: FloatArray
     ) -> FloatArray:
-        """Compute how well one metric agrees with human scores from score differences between systems, which
-        are 0 where a score is missing.
+        """Compute how well one metric agrees with human scores, given score differences between systems.
+        Missing differences are 0.
 
         `score_differences` is `[2, pairs, items]`, of people and of the metric; `item_weights` is `[draws,
         items]`.
@@ -237,8 +237,7 @@ class MetaMetric(ABC):
     def pool_values_over_datasets(
         self, dataset_values: FloatArray, pair_counts: FloatArray
     ) -> FloatArray | None:
-        """Compute the value of each metric over the pairs of systems of all data sets, from its values on
-        single data sets.
+        """Pool the values of each metric on several data sets to one value over all pairs of systems.
 
         `pair_counts` has the number of system pairs of each data set. None for a meta-metric that is not a
         mean over system pairs.
@@ -247,7 +246,7 @@ class MetaMetric(ABC):
         return None
 
     def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:  # noqa: ARG002 (for subclasses)
-        """Compute additional numbers about a single metric, which only some meta-metrics have."""
+        """Compute additional numbers about one metric, which only some meta-metrics have."""
         return MetricDetails()
 
 
@@ -257,9 +256,7 @@ def compute_differences_after_random_swaps(
     scores: ScoreArrays,
     settings: ComparisonSettings,
 ) -> Float32Array:
-    """Swap scores between metrics at random and compute the differences of metrics each time, for a
-    permutation test.
-    """
+    """Compute the differences between metrics after random swaps of their scores, for a permutation test."""
     return compute_statistic_differences_after_random_exchanges(
         compute_swapped_differences,
         settings.test,
@@ -274,7 +271,9 @@ def compute_differences_after_random_swaps(
 
 
 def build_function_averaging_resampled_items(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
-    """Return a function that averages values of items, where each cluster of items has a given weight."""
+    """Build a function that averages values of items on bootstrap resamples, which are given as weights
+    of clusters of items.
+    """
     is_defined = ~np.isnan(item_values)
     cluster_totals = scores.sum_over_clusters(np.where(is_defined, item_values, 0.0))
     cluster_counts = scores.sum_over_clusters(is_defined.astype(np.float64))

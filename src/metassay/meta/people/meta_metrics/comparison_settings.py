@@ -17,7 +17,7 @@ TESTS = (*EXCHANGE_KINDS, BOOTSTRAP, WILLIAMS, NO_TEST)
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """Which statistical test compares two metrics, and how many random draws it makes."""
+    """Settings for comparing two metrics: the statistical test and the number of random draws."""
 
     test: str = "perm-inputs"
     method: str = NORMAL

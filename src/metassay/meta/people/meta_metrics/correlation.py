@@ -12,19 +12,21 @@ from metassay.stats.score_exchanges import ExchangeStatistic
 
 
 class CorrelationMetaMetric(MetaMetric):
-    """Correlation of metric scores with human scores, over systems, outputs or items."""
+    """Meta-metric that correlates metric scores with human scores, over systems, outputs or items."""
 
     levels = tuple(LEVELS)
     is_correlation = True
 
     @property
     def fewest_systems(self) -> int:
-        """Smallest number of systems: 1 if the correlation is over items, else 2."""
+        """Smallest number of systems for which the correlation is defined: 2, or 1 if it is computed over
+        items.
+        """
         return 1 if self.level in {SEGMENT, PER_SYSTEM} else 2
 
     @property
     def _correlation_level(self) -> CorrelationLevel:
-        """The object that computes the correlation over systems, outputs or items."""
+        """Object that computes the correlation at the chosen level: over systems, outputs or items."""
         return LEVELS[self.level](self.name)
 
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
@@ -33,29 +35,29 @@ class CorrelationMetaMetric(MetaMetric):
         return self._correlation_level.evaluate_metrics(scores)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:
-        """Compute the correlation of each metric with human scores on each item. None unless correlations are
-        computed for single items.
+        """Compute the correlation of each metric with human scores on each item. Returns None if the
+        level is not the item.
         """
         return self._correlation_level.evaluate_metrics_by_item(scores)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes the correlations for bootstrap resamples, given as weights of
-        clusters of items. None if that is too slow.
+        """Build a function that computes the correlations on bootstrap resamples. Returns None if that
+        would be too slow.
         """
         return self._correlation_level.build_resampling_function(scores)
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> ExchangeStatistic | None:
-        """Return a function that compares the correlations of metrics whose scores were swapped at random.
-        None if that is too slow.
+        """Build a function that swaps scores between metrics and compares their correlations. Returns
+        None if that would be too slow.
         """
         del settings
         return self._correlation_level.build_swapped_difference_function(scores)
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute the difference in correlation between every two metrics, in the data and after swapping
-        scores at random.
+        """Compute the difference in correlation between every two metrics, as observed and after random
+        swaps of their scores.
         """
         level = self._correlation_level
         if isinstance(level, ItemLevel):
@@ -63,7 +65,7 @@ class CorrelationMetaMetric(MetaMetric):
         return super().compare_metrics(scores, settings)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
-        """Compute the correlations on each of the given subsets of the systems. None unless mean scores of
-        systems are correlated.
+        """Compute the correlations on each of several subsets of the systems. Returns None unless mean
+        scores of systems are correlated.
         """
         return self._correlation_level.evaluate_on_system_subsets(scores, system_subsets)

@@ -61,32 +61,32 @@ class CorrelationLevel(ABC):
 
     @abstractmethod
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes the correlations for bootstrap resamples, given as weights of
-        clusters of items. None if that is too slow.
+        """Build a function that computes the correlations on bootstrap resamples. Returns None if that
+        would be too slow.
         """
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Compute the correlation of each metric with human scores on each item. None unless correlations are
-        computed for single items.
+        """Compute the correlation of each metric with human scores on each item. Returns None if the
+        level is not the item.
         """
         return None
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:  # noqa: ARG002 (for subclasses)
-        """Return a function that compares the correlations of metrics whose scores were swapped at random.
-        None if that is too slow.
+        """Build a function that swaps scores between metrics and compares their correlations. Returns
+        None if that would be too slow.
         """
         return None
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
-        """Compute the correlations on each of the given subsets of the systems. None unless mean scores of
-        systems are correlated.
+        """Compute the correlations on each of several subsets of the systems. Returns None unless mean
+        scores of systems are correlated.
         """
         del scores, system_subsets
         return None
 
 
 class SystemLevel(CorrelationLevel):
-    """Correlates the mean scores of systems."""
+    """Correlation of the mean scores of systems."""
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation between the mean metric scores and mean human scores of the systems."""
@@ -95,17 +95,15 @@ class SystemLevel(CorrelationLevel):
         )
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes the correlation of the mean scores of systems for bootstrap
-        resamples.
-        """
+        """Build a function that correlates the mean scores of systems on bootstrap resamples."""
         return build_function_resampling_system_means(self.correlation, scores)
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic:
-        """Return a function that compares the correlations of metrics whose scores were swapped at random."""
+        """Build a function that swaps scores between metrics and compares their correlations over systems."""
         return build_function_comparing_swapped_system_means(self.correlation, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute the correlation of the mean scores of systems for each of the given subsets."""
+        """Correlate the mean scores of systems on each of several subsets of the systems."""
         human_means = scores.human.mean(axis=-1)
         metric_means = scores.metrics.mean(axis=-1)
         return correlate_system_scores(
@@ -114,7 +112,7 @@ class SystemLevel(CorrelationLevel):
 
 
 class SegmentLevel(CorrelationLevel):
-    """Correlates the scores of all outputs of all systems.
+    """Correlation of the scores of all outputs of all systems.
 
     Only Pearson's can be resampled, and only Pearson's and Spearman's compared after swaps: the others would
     have to sort all outputs for each draw.
@@ -123,13 +121,13 @@ class SegmentLevel(CorrelationLevel):
     is_per_system = False
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation between metric and human scores over all outputs of all systems."""
+        """Compute the correlation between metric and human scores over all outputs."""
         human = scores.human.ravel()
         return np.array([correlate(self.correlation, human, metric.ravel()) for metric in scores.metrics])
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes Pearson's correlation for bootstrap resamples. None for other
-        correlations, which would be slow.
+        """Build a function that computes Pearson's correlation on bootstrap resamples. Returns None for
+        other correlations, which are slower.
         """
         if self.correlation != PEARSON:
             return None
@@ -159,8 +157,8 @@ class SegmentLevel(CorrelationLevel):
         return evaluate_with_cluster_weights
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:
-        """Return a function that compares the correlations of metrics whose scores were swapped at random.
-        Only for Pearson's and Spearman's correlation, else None.
+        """Build a function that swaps scores between metrics and compares their correlations. Returns
+        None for Kendall's tau, which is slower.
         """
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
@@ -174,7 +172,7 @@ class SegmentLevel(CorrelationLevel):
 
 
 class PerSystemLevel(SegmentLevel):
-    """Correlates the scores of the outputs of each system, and averages the correlations over systems."""
+    """Correlation of the scores of the outputs of each system, averaged over systems."""
 
     is_per_system = True
 
@@ -185,7 +183,7 @@ class PerSystemLevel(SegmentLevel):
 
 
 class ItemLevel(CorrelationLevel):
-    """Correlates the scores of the systems on each item, and averages the correlations over items."""
+    """Correlation of the scores of the systems on each item, averaged over items."""
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over the systems on each item, averaged over items."""
@@ -197,12 +195,12 @@ class ItemLevel(CorrelationLevel):
         return correlate_system_scores(self.correlation, scores.human.T, metrics, exact=True)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that averages the correlations over the items of each bootstrap resample."""
+        """Build a function that averages the correlations of items over bootstrap resamples."""
         return build_function_averaging_resampled_items(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute the difference in correlation between every two metrics, in the data and with the sign of
-        the difference on each item drawn at random.
+        """Compute the difference in correlation between every two metrics, as observed and with random
+        signs of the differences on items.
 
         Swapping two metrics on an item reverses the sign of their difference there, so nothing has to be
         recomputed. Whole items are swapped whatever the test.

@@ -6,7 +6,7 @@ from metassay.meta.people.meta_metrics.correlation import CorrelationMetaMetric
 
 
 class Kendall(CorrelationMetaMetric):
-    """`kendall`: Kendall's tau-b, which corrects for ties on either side."""
+    """Meta-metric `kendall`: Kendall's tau-b, which corrects for ties in human or metric scores."""
 
     name = "kendall"
     label = "Kendall"

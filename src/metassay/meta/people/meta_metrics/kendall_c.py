@@ -6,7 +6,9 @@ from metassay.meta.people.meta_metrics.correlation import CorrelationMetaMetric
 
 
 class KendallC(CorrelationMetaMetric):
-    """`kendall_c`: Kendall's (Stuart's) tau-c, for scores with different numbers of distinct values."""
+    """Meta-metric `kendall_c`: Kendall's (Stuart's) tau-c, for scores with different numbers of distinct
+    values.
+    """
 
     name = "kendall_c"
     label = "Kendall c"

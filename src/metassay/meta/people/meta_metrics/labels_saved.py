@@ -26,7 +26,8 @@ from metassay.stats.resampling import map_bootstrap_resamples
 
 
 class LabelsSavedShare(MetaMetric):
-    """Share of human labels that a metric makes unnecessary when two systems are compared (`labels_saved`).
+    """Meta-metric `labels_saved`: the share of human labels that a metric makes unnecessary when two
+    systems are compared.
 
     It is cross-fitted over clusters of items, with jackknife intervals.
     """
@@ -44,8 +45,8 @@ class LabelsSavedShare(MetaMetric):
         return np.array([share.value for share in _compute_jackknife_estimates_of_labels_saved(scores)])
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates:
-        """Compute for each metric the share of human labels that it makes unnecessary, with jackknife
-        intervals.
+        """Estimate for each metric the share of human labels that it makes unnecessary, with a jackknife
+        interval.
         """
         estimates = [
             share.compute_confidence_interval()
@@ -69,8 +70,8 @@ class LabelsSavedShare(MetaMetric):
         del scores
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute the difference between the shares of every two metrics, in the data and for resampled
-        jackknife values.
+        """Compute the difference in the share of labels saved between every two metrics, as observed and
+        on resamples.
 
         Draws are centred at 0, as under the hypothesis that both metrics save equally many labels.
         """
@@ -82,6 +83,7 @@ class LabelsSavedShare(MetaMetric):
         centred = pseudo_values - pseudo_values.mean(axis=1, keepdims=True)
 
         def average_resampled_differences(cluster_weights: FloatArray) -> FloatArray:
+            """Average the differences between metrics over resampled clusters."""
             return compute_differences_of_all_row_pairs(centred @ cluster_weights.T / cluster_count)
 
         drawn = map_bootstrap_resamples(
@@ -97,8 +99,8 @@ class LabelsSavedShare(MetaMetric):
 
 
 def _compute_jackknife_estimates_of_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
-    """Estimate for each metric the share of human labels that it makes unnecessary when two systems are
-    compared, with jackknife values.
+    """Estimate for each metric the share of human labels that it makes unnecessary, with jackknife
+    values, when two systems are compared.
     """
     human_differences = compute_differences_of_all_row_pairs(scores.human)
     return [

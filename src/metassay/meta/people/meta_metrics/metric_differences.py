@@ -15,7 +15,7 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class MetricDifferences:
-    """Differences between the values of every two metrics, in the data and in random draws, from which
+    """Differences between the values of every two metrics, as observed and in random draws, from which
     p-values are computed.
 
     A difference is value(A) - value(B), for metrics A < B. Pairs are in the order of `numpy.triu_indices`.
@@ -29,7 +29,7 @@ class MetricDifferences:
     """Whether the draws are bootstrap resamples, which scatter around the observed difference, not 0."""
 
     def select_pairs(self, metric_pairs: LongArray, metric_count: int) -> MetricDifferences:
-        """Return a copy with the given pairs of metrics only."""
+        """Return a copy with the differences of the given pairs of metrics only."""
         positions = find_positions_in_list_of_all_pairs(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
         return replace(self, observed=self.observed[positions], drawn=self.drawn[positions])
 
@@ -52,8 +52,8 @@ class MetricDifferences:
         return one_sided, (extreme + 1) / (self.drawn.shape[1] + 1)
 
     def _compute_one_sided_p_values(self, pair_signs: FloatArray) -> FloatArray:
-        """Compute the share of random draws that are at least as extreme as the observed difference, for each
-        pair.
+        """Compute for each pair the share of random draws that are at least as extreme as the observed
+        difference.
 
         The observed difference counts as a draw.
         """
@@ -67,7 +67,7 @@ class MetricDifferences:
 
 
 def compute_differences_of_all_row_pairs(rows: FloatArray) -> FloatArray:
-    """Subtract the second from the first of every two rows: `values[a] - values[b]` for all a < b."""
+    """Compute the difference of every two rows of an array: `rows[a] - rows[b]` for all a < b."""
     first, second = np.triu_indices(len(rows), 1)
     differences: FloatArray = rows[first] - rows[second]
     return differences
@@ -76,7 +76,9 @@ def compute_differences_of_all_row_pairs(rows: FloatArray) -> FloatArray:
 def find_positions_in_list_of_all_pairs(
     first_positions: LongArray, second_positions: LongArray, element_count: int
 ) -> LongArray:
-    """Return the positions of given pairs in the list of all pairs, in the order of `numpy.triu_indices`."""
+    """Return the position of each given pair in the list of all pairs, which has the order of
+    `numpy.triu_indices`.
+    """
     return (
         first_positions * element_count
         - first_positions * (first_positions + 1) // 2

@@ -24,7 +24,8 @@ from metassay.stats.sign_flip import TIE_TOLERANCE, find_better_system_of_each_p
 
 
 def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
-    """Compute the pairwise accuracy of one metric from `[systems, items]` scores, higher is better.
+    """Compute the share of pairs of systems that a metric orders as people do, from scores `[systems,
+    items]` where higher is better.
 
     Items with NaN in either are dropped for both.
 
@@ -37,7 +38,9 @@ def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
 
 
 class PairwiseAccuracy(MetaMetric):
-    """Pairwise accuracy (`pa`): the share of pairs of systems that a metric orders as people do."""
+    """Meta-metric `pa`, pairwise accuracy: the share of pairs of systems that a metric orders as people
+    do.
+    """
 
     name = "pa"
     label = "PA"
@@ -49,7 +52,7 @@ class PairwiseAccuracy(MetaMetric):
         return np.asarray(_find_pairs_ordered_like_humans(scores).mean(axis=-1), dtype=np.float64)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes pairwise accuracy for bootstrap resamples, given as weights of
+        """Build a function that computes pairwise accuracy on bootstrap resamples, given as weights of
         clusters of items.
         """
         return build_function_resampling_system_means(self.name, scores)
@@ -57,14 +60,12 @@ class PairwiseAccuracy(MetaMetric):
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> ExchangeStatistic:
-        """Return a function that compares the pairwise accuracies of metrics whose scores were swapped at
-        random.
-        """
+        """Build a function that swaps scores between metrics and compares their pairwise accuracies."""
         del settings
         return build_function_comparing_swapped_system_means(self.name, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute the pairwise accuracy of each metric on each of the given subsets of the systems.
+        """Compute the pairwise accuracy of each metric on each of several subsets of the systems.
 
         The order of two systems does not depend on other systems.
         """
@@ -75,8 +76,8 @@ class PairwiseAccuracy(MetaMetric):
     def evaluate_with_missing_scores(
         self, score_differences: FloatArray, item_weights: FloatArray
     ) -> FloatArray:
-        """Compute pairwise accuracy from incomplete scores. Each pair of systems is compared on the items
-        that both have.
+        """Compute pairwise accuracy from incomplete scores. Two systems are compared on the items that
+        both have.
         """
         signs = []
         for pair_differences in score_differences:
@@ -98,7 +99,7 @@ class PairwiseAccuracy(MetaMetric):
 def average_over_pairs_within_subsets(
     pair_values: FloatArray, system_subsets: LongArray, system_count: int
 ) -> FloatArray:
-    """Average values of pairs of systems over the pairs whose two systems are in a subset, for each subset.
+    """Average values of pairs of systems over the pairs within a subset of the systems, for each subset.
 
     `system_subsets` holds indices `[subsets, systems in each]`. Returns `[metrics, subsets]`.
     """
@@ -111,6 +112,8 @@ def average_over_pairs_within_subsets(
 
 
 def _find_pairs_ordered_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
-    """Return which pairs of systems each metric orders as people do."""
+    """Return a Boolean matrix of metrics and pairs of systems: true where the metric orders the pair as
+    people do.
+    """
     signs = find_better_system_of_each_pair(np.concatenate([scores.human[None], scores.metrics]))
     return np.asarray(signs[1:] == signs[0])

@@ -7,7 +7,7 @@ from metassay.meta.people.meta_metrics.correlation import CorrelationMetaMetric
 
 
 class Pearson(CorrelationMetaMetric):
-    """`pearson`: Pearson's correlation coefficient r."""
+    """Meta-metric `pearson`: Pearson's correlation coefficient r."""
 
     name = "pearson"
     label = "Pearson"

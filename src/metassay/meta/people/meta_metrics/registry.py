@@ -34,7 +34,9 @@ SPANS_SUMMARY = "F1 of the characters that metric and people mark as errors"
 
 
 def list_meta_metric_names() -> list[str]:
-    """List the names of all meta-metrics (measures of agreement with people), including those of plug-ins."""
+    """List the names of all meta-metrics (measures of agreement with human scores), including those of
+    plug-ins.
+    """
     return [*BUILT_IN, *plugins.list_entry_points(ENTRY_POINT_GROUP), SPANS]
 
 

@@ -61,7 +61,8 @@ METHODS = ("normal", "permutation", "mtme")
 def soft_pairwise_accuracy(
     human: ArrayLike, metric: ArrayLike, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> float:
-    """Compute the soft pairwise accuracy of one metric from `[systems, items]` scores, higher is better.
+    """Compute how well p-values for pairs of systems agree between a metric and people, from scores
+    `[systems, items]` where higher is better.
 
     Items with NaN in either are dropped for both. `method` is `normal` (the limit of many permutations,
     deterministic), `permutation` (seeded; people and metric share the permutations) or `mtme` (what
@@ -84,8 +85,8 @@ def corpus_soft_pairwise_accuracy(
     permutations: int = 1000,
     seed: int = 0,
 ) -> float:
-    """Compute the soft pairwise accuracy of a corpus-level metric (such as BLEU) from the statistics of each
-    output.
+    """Compute the soft pairwise accuracy of a corpus-level metric (such as BLEU), from sufficient
+    statistics of each output.
 
     `human_scores` is `[systems, items]` without gaps, `statistics` `[systems, items, s]`. `compute_score`
     computes corpus scores, higher is better, from summed statistics. People and metric share the
@@ -101,7 +102,9 @@ def corpus_soft_pairwise_accuracy(
 def compute_pair_p_values(
     scores: FloatArray, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> FloatArray:
-    """Compute a p-value for the difference between every two systems from their scores on the same items."""
+    """Test for every two systems whether the first has higher scores, on the same items. Returns the
+    p-values.
+    """
     if method == "normal":
         return compute_normal_p_values(scores)
     if permutations < 1:
@@ -114,8 +117,8 @@ def compute_pair_p_values(
 
 
 class SoftPairwiseAccuracy(MetaMetric):
-    """Soft pairwise accuracy (`spa`): how well a metric agrees with people about which of two systems is
-    better, and how certainly.
+    """Meta-metric `spa`, soft pairwise accuracy: how well p-values for differences between systems agree
+    between a metric and people.
 
     Resamples use normal p-values whatever the method, because they differ from those of permutations by less
     than Monte Carlo error. Prefer swaps of whole items (`perm-inputs`) in tests: other swaps compare system i
@@ -132,8 +135,8 @@ class SoftPairwiseAccuracy(MetaMetric):
         return soft_accuracy(p[0], p[1:])
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray:
-        """Compute p-values for the difference between every two systems, according to people (first row) and
-        to each metric.
+        """Compute p-values for the difference between every two systems, first according to human scores
+        and then to each metric.
         """
         return compute_pair_p_values(
             _sum_human_and_metric_scores_by_cluster(scores),
@@ -143,8 +146,8 @@ class SoftPairwiseAccuracy(MetaMetric):
         )
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes soft pairwise accuracy for bootstrap resamples, given as weights of
-        clusters of items.
+        """Build a function that computes soft pairwise accuracy on bootstrap resamples, given as weights
+        of clusters of items.
         """
         human = scores.sum_over_clusters(scores.human)
         metrics = scores.sum_over_clusters(scores.metrics)
@@ -157,16 +160,16 @@ class SoftPairwiseAccuracy(MetaMetric):
         return evaluate_with_cluster_weights
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute the difference in soft pairwise accuracy between every two metrics, in the data and after
-        swapping scores at random.
+        """Compute the difference in soft pairwise accuracy between every two metrics, as observed and
+        after random swaps of their scores.
         """
         return self.compare_metric_pairs(scores, settings, list_metric_pairs(len(scores.metrics)))
 
     def compare_metric_pairs(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences:
-        """Compute the difference in soft pairwise accuracy for the given pairs of metrics, in the data and
-        after swapping scores at random.
+        """Compute the difference in soft pairwise accuracy for the given pairs of metrics, as observed
+        and after random swaps of their scores.
         """
         compare_swapped_metrics = _build_function_comparing_swapped_metrics(scores, settings, metric_pairs)
         drawn = compute_differences_after_random_swaps(
@@ -183,8 +186,8 @@ class SoftPairwiseAccuracy(MetaMetric):
     def compare_incomplete_metrics(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
-        """Compute the difference in soft pairwise accuracy for the given pairs of metrics, each on the items
-        that both metrics scored.
+        """Compute the difference in soft pairwise accuracy for the given pairs of metrics. Two metrics
+        are compared on the items that both scored.
 
         None for tests and p-values that need complete items.
         """
@@ -197,14 +200,14 @@ class SoftPairwiseAccuracy(MetaMetric):
         return MetricDifferences(values[:, 0] - values[:, 1], drawn)
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
-        """Estimate how inaccurate p-values from the normal distribution are for each metric (Edgeworth
+        """Estimate for each metric how inaccurate p-values from the normal distribution are (Edgeworth
         correction), averaged over pairs of systems.
         """
         human_and_metrics = _sum_human_and_metric_scores_by_cluster(scores)
         return average_approximation_errors_of_p_values(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute the soft pairwise accuracy of each metric on each of the given subsets of the systems.
+        """Compute the soft pairwise accuracy of each metric on each of several subsets of the systems.
 
         The p-values of two systems do not depend on other systems.
         """
@@ -216,8 +219,8 @@ class SoftPairwiseAccuracy(MetaMetric):
     def evaluate_with_missing_scores(
         self, score_differences: FloatArray, item_weights: FloatArray
     ) -> FloatArray:
-        """Compute soft pairwise accuracy from incomplete scores. Each pair of systems is compared on the
-        items that both have.
+        """Compute soft pairwise accuracy from incomplete scores. Two systems are compared on the items
+        that both have.
         """
         p_human, p_metric = (
             compute_normal_p_values_from_sums(
@@ -229,17 +232,15 @@ class SoftPairwiseAccuracy(MetaMetric):
 
 
 def _sum_human_and_metric_scores_by_cluster(scores: ScoreArrays) -> FloatArray:
-    """Sum human and metric scores over clusters of items, and return them in one array with the human scores
-    first.
-    """
+    """Sum human and metric scores over clusters of items. Returns one array with the human scores first."""
     return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))
 
 
 def _build_function_comparing_swapped_metrics(
     scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> ExchangeStatistic:
-    """Return a function that computes the difference in soft pairwise accuracy between two metrics whose
-    scores were swapped at random.
+    """Build a function that swaps scores between metrics and computes the difference in soft pairwise
+    accuracy for each pair of metrics.
 
     p-values are normal, or from one group of sign flips that all draws share.
     """

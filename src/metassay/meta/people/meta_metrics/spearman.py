@@ -6,7 +6,7 @@ from metassay.meta.people.meta_metrics.correlation import CorrelationMetaMetric
 
 
 class Spearman(CorrelationMetaMetric):
-    """`spearman`: Spearman's rank correlation rho."""
+    """Meta-metric `spearman`: Spearman's rank correlation rho."""
 
     name = "spearman"
     label = "Spearman"

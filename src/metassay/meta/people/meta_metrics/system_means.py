@@ -16,7 +16,7 @@ from metassay.stats.score_exchanges import ExchangeStatistic, ScoreExchanges, st
 
 
 def build_function_resampling_system_means(statistic: str, scores: ScoreArrays) -> WeightedValues:
-    """Return a function that computes a statistic of the mean scores of systems for bootstrap resamples,
+    """Build a function that computes a statistic of the mean scores of systems on bootstrap resamples,
     given as weights of clusters of items.
     """
     human = scores.sum_over_clusters(scores.human)
@@ -32,8 +32,8 @@ def build_function_resampling_system_means(statistic: str, scores: ScoreArrays) 
 
 
 def build_function_comparing_swapped_system_means(statistic: str, scores: ScoreArrays) -> ExchangeStatistic:
-    """Return a function that compares metrics by a statistic of mean scores of systems, after the scores of
-    metrics were swapped at random.
+    """Build a function that swaps scores between metrics and compares them by a statistic of the mean
+    scores of systems.
     """
     human_means = scores.human.mean(axis=-1)
     cluster_sums = scores.sum_over_clusters(standardize_metrics(scores.metrics))
