@@ -243,7 +243,8 @@ class ScoreSettings(Settings):
     draws: Annotated[
         int | None,
         declare_cli_option(
-            "Number of draws of the test. By default 1000 (bootstrap) or 10000 (randomization).",
+            "Number of draws of the test. By default 1000 (bootstrap) or 10000 (randomization), and more"
+            " if there are many systems.",
             metavar="N",
             minimum=1,
         ),

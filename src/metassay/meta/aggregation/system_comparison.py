@@ -24,7 +24,13 @@ from metassay.stats.sufficient_statistics import (
 )
 
 TESTS = {"bootstrap": paired_bootstrap, "randomization": approximate_randomization}
-DEFAULT_DRAWS = {"bootstrap": 1000, "randomization": 10_000}
+LEAST_DRAWS = {"bootstrap": 1000, "randomization": 10_000}
+"""How many draws a test makes by default, at least."""
+DRAWS_PER_COMPARISON = 100
+"""How many draws a test makes by default for each pair of systems. The smallest p-value is 1 / (draws + 1).
+With too few draws, it would not be significant after the correction for the number of pairs."""
+MOST_DRAWS = 100_000
+"""How many draws a test makes by default, at most, so that hundreds of systems do not take minutes."""
 
 
 def compare_systems(
@@ -43,9 +49,11 @@ def compare_systems(
     Corpus scores are compared where the metric has them, else means of segment scores. `test_name` is
     `bootstrap` or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is
     the name of the test set in the result. `cluster_column` names the metadata column whose values, such as
-    documents, are resampled or exchanged as a whole.
+    documents, are resampled or exchanged as a whole. By default, many systems are compared with more `draws`.
     """
-    draws = DEFAULT_DRAWS[test_name] if draws is None else draws
+    pairs = list(combinations(range(len(score_cube.systems)), 2))
+    if draws is None:
+        draws = max(LEAST_DRAWS[test_name], min(DRAWS_PER_COMPARISON * len(pairs), MOST_DRAWS))
     if draws < 1:
         raise InputError(f"{draws} draws are not enough for a test.")
     statistics, from_statistics = get_statistics_and_score_function(score_cube, metric)
@@ -59,7 +67,6 @@ def compare_systems(
         units = sum_statistics_within_clusters(units, cluster_numbers[is_common])
     rng = ResamplingSettings(seed=seed).create_random_generator(score_cube.dataset, test_name, units.shape[1])
     result = TESTS[test_name](units, from_statistics, rng, draws=draws)
-    pairs = list(combinations(range(len(score_cube.systems)), 2))
     adjusted = adjust_p_values_by_holm([result.p[pair] for pair in pairs])
     comparisons = []
     for (a, b), p_holm in zip(pairs, adjusted):
