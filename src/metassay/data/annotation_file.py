@@ -26,7 +26,7 @@ _TEXT_MARK = "'"
 
 @dataclass(frozen=True)
 class OutputToRate:
-    """An output to rate, and its score; None until somebody rates it."""
+    """An output to rate, with its human score. The score is None until a rater fills it in."""
 
     item: str
     system: str
@@ -101,7 +101,9 @@ def unescape_formula(cell_text: str) -> str:
 
 
 def _find_delimiter(file_text: str) -> str:
-    """Find the delimiter of an annotation file, which some spreadsheets save with semicolons or tabs."""
+    """Find the delimiter of an annotation file: a comma, or the semicolon or tab with which some spreadsheets
+    save.
+    """
     after_item = file_text[len(ITEM) : len(ITEM) + 1]
     return after_item if after_item in {",", ";", "\t"} else ","
 
@@ -130,7 +132,7 @@ def _parse_annotation_row(
 
 
 def _parse_optional_number(cell: str, location: InputLocation) -> float | None:
-    """Parse a cell as a number; None if the cell is empty."""
+    """Parse a cell as a number. Returns None if the cell is empty."""
     text = cell.strip()
     if not text:
         return None

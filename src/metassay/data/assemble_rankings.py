@@ -78,8 +78,8 @@ def combine_ranking_tables(
 def _build_table_of_retrieved_documents(
     raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> pl.DataFrame:
-    """Return a table of retrieved documents with the columns `system, item, document, score` and the place of
-    each row in its file.
+    """Build a table with one row per retrieved document: its system, item, document id, score, metadata and
+    place in the input file.
     """
     frame = raw_table.frame
     file = raw_table.file
@@ -115,8 +115,8 @@ def _build_table_of_retrieved_documents(
 def _find_ranking_columns(
     frame: pl.DataFrame, task: Task, chosen_columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
-    """Find which columns hold systems, items, documents and scores. Only the column of systems may be
-    missing.
+    """Find the columns of a table that hold systems, items, documents and scores. Only the system column may
+    be missing.
     """
     chosen = dict(chosen_columns or {})
     check_chosen_columns(chosen, set(task.column_names), frame.columns, file)
@@ -135,7 +135,7 @@ def _find_ranking_columns(
 def _get_file_location_of_document(
     document_row: Mapping[str, object], column: str | None = None
 ) -> InputLocation:
-    """Return where in the input a retrieved document stands, for error messages."""
+    """Return the file and the row or line of a retrieved document, for error messages."""
     line = document_row.get(_LINE)
     number = document_row.get(_ROW)
     return InputLocation(
@@ -196,8 +196,8 @@ def _drop_unjudged_topics(
 
 
 def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
-    """Raise an error if no retrieved document has a relevance judgement. Otherwise return a note on runs none
-    of whose documents has one.
+    """Raise an error if no retrieved document has a relevance judgement. Otherwise return a note that names
+    the runs without any judged document.
     """
     is_judged = documents["document"].is_in(qrels["document"].unique().implode())
     if not is_judged.any():
@@ -216,8 +216,8 @@ def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFram
 
 
 def _warn_of_equal_scores(documents: pl.DataFrame) -> list[str]:
-    """Return a note on runs in which most documents of a list have the score of another, so that the order of
-    these documents does not come from the run.
+    """Return a note that names the runs in which most documents have the same score as another document of
+    their list.
     """
     is_tied = pl.col("score").cast(pl.Float32).is_duplicated().over("system", "item")
     shares = documents.select("system", tied=is_tied).group_by("system").agg(pl.col("tied").mean())
@@ -232,8 +232,8 @@ def _warn_of_equal_scores(documents: pl.DataFrame) -> list[str]:
 
 
 def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
-    """Return a note on runs whose scores increase with the rank, because sorting by score, highest first,
-    reverses their lists.
+    """Return a note that names the runs whose scores increase with the rank. Sorting by score, highest first,
+    reverses such lists.
     """
     steps = (
         documents.lazy()
@@ -257,7 +257,7 @@ def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str
 
 
 def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """Return a row with an empty ranked list for each judged topic for which a system has no list."""
+    """Build an empty ranked list for every judged topic and system without a list."""
     systems = existing_lists.select(pl.col("system").unique().sort())
     topics = qrels.select(pl.col("item").unique().sort())
     missing = systems.join(topics, how="cross").join(existing_lists, on=("system", "item"), how="anti")
@@ -265,7 +265,9 @@ def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: p
 
 
 def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, are_lists_added: bool) -> str:
-    """Return a note on how many ranked lists are missing for judged topics, and what follows from that."""
+    """Return a note that says how many ranked lists are missing for judged topics, and how the missing lists
+    are scored.
+    """
     consequence = "They get a score of 0." if are_lists_added else "They are left out of the means."
     systems = missing_lists["system"].n_unique()
     return (
@@ -275,8 +277,8 @@ def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, are_lists_add
 
 
 def _add_metadata_of_topics_and_systems(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns that describe topics or systems: those with only one value for each topic, or for each
-    system.
+    """Add the input columns that describe topics or systems to the ranked lists. Such a column has a single
+    value for each topic, or for each system.
     """
     used = {"system", "item", "document", "score", _FILE, _ROW, _LINE, _RANK}
     for name in documents.columns:

@@ -66,8 +66,8 @@ _REPEATED_ITEM_REMEDY = (
 
 @dataclass(frozen=True)
 class _OutputTable:
-    """One input table after its columns were renamed to those of `Dataset`, with the file and row that each
-    output comes from.
+    """An input table whose columns were renamed to those of a data set. Each row also has its file and row
+    number in the input.
     """
 
     frame: pl.DataFrame
@@ -85,7 +85,7 @@ def combine_output_tables(
     language: str | None = None,
     rows_are_pairs: bool = False,
 ) -> Dataset:
-    """Combine tables of outputs, which were read from one or more files, to one data set of texts.
+    """Combine tables of outputs, read from one or more files, into one data set of texts.
 
     `chosen_columns` has the columns that the user chose, by role. With `references_rule="per-item"`, all rows
     of an item must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text
@@ -102,18 +102,21 @@ def combine_output_tables(
         chosen_columns = {
             role: name for role, name in (chosen_columns or {}).items() if role not in PAIR_COLUMNS
         }
-    parts = [_rename_and_check_columns(table, task_definition, chosen_columns) for table in tables]
-    outputs = _concatenate_tables([part.frame for part in parts])
+    output_tables = [_rename_and_check_columns(table, task_definition, chosen_columns) for table in tables]
+    outputs = _concatenate_tables([table.frame for table in output_tables])
     outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     left_out = Counter(incomplete)
     for table in tables:
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
-    reference_columns = dict.fromkeys(name for part in parts for name in part.reference_columns)
-    notes += _check_that_rows_of_item_share_references(outputs, references_rule, ", ".join(reference_columns))
+    reference_columns = dict.fromkeys(name for table in output_tables for name in table.reference_columns)
+    notes += _check_shared_references(outputs, references_rule, ", ".join(reference_columns))
     notes += _warn_of_lists_read_as_text(outputs)
     notes += warn_if_language_is_language_pair(language)
     notes += warn_of_similar_system_names(outputs["system"].unique())
+    ignored_columns: dict[str, str] = {}
+    for output_table in output_tables:
+        ignored_columns.update(output_table.ignored_columns)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:
@@ -121,20 +124,20 @@ def combine_output_tables(
     return Dataset(
         task_definition.name,
         outputs,
-        human=tuple(dict.fromkeys(name for part in parts for name in part.human)),
+        human=tuple(dict.fromkeys(name for table in output_tables for name in table.human)),
         language=language,
         left_out=left_out,
         notes=tuple(notes),
         custom_task=task_definition,
         rows_are_pairs=rows_are_pairs,
-        ignored_columns={name: why for part in parts for name, why in part.ignored_columns.items()},
+        ignored_columns=ignored_columns,
         declared_metadata=tuple(dict.fromkeys(name for table in tables for name in table.metadata_columns)),
     )
 
 
 def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
-    """Rename the columns of worse texts and of perturbations to `worse` and `perturbation`, and check that
-    the worse texts are texts.
+    """Rename two columns of a table of pairs to `worse` and `perturbation`, and check that `worse` holds
+    texts.
     """
     chosen = {}
     for role in PAIR_COLUMNS:
@@ -200,24 +203,16 @@ def _rename_and_check_columns(
     output_columns[_FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
     output_columns[_ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
     renamed = [column.alias(name) for name, column in output_columns.items()]
-    used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
-    ignored_columns = find_unusable_columns(frame.select(name for name in frame.columns if name not in used))
+    without_role = [name for name in frame.columns if name not in roles.used_columns]
+    ignored_columns = find_unusable_columns(frame.select(without_role))
     return _OutputTable(pl.DataFrame(renamed), human, tuple(roles.references), ignored_columns)
 
 
 def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> list[str]:
-    """Return the names of columns that describe outputs, such as domain: they are neither ids, texts nor
-    scores, and have no nested values.
+    """List the columns that describe outputs, such as `domain`. They hold neither ids, texts, scores nor
+    nested values.
     """
-    used = {
-        column_roles.item,
-        column_roles.output,
-        column_roles.system,
-        column_roles.source,
-        *column_roles.references,
-        *column_roles.human,
-    }
-    used.update(ROLE_COLUMN_NAMES)
+    used = {*column_roles.used_columns, *ROLE_COLUMN_NAMES}
     metadata_columns = []
     for name, dtype in frame.schema.items():
         if name not in used and not is_unsupported_column_type(dtype) and not is_row_number_column(name):
@@ -226,7 +221,9 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
 
 
 def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
-    """Return an id for the item of each row. It joins test set and segment by `/`, as in `2022/en-de/17`."""
+    """Build the id of the item of each row by joining test set and segment with `/`, as in
+    `2022/en-de/17`.
+    """
     if column_roles.item == column_roles.source:
         hashes = _hash_texts(cells.check_text_column(frame[column_roles.item], file))
         frame = frame.with_columns(hashes.alias(column_roles.item))
@@ -234,7 +231,7 @@ def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -
 
 
 def _hash_texts(texts: pl.Series) -> pl.Series:
-    """Return a short hash of each text, which serves as the id of an item that has none."""
+    """Hash each text. The hashes serve as ids of items that have no id."""
     if texts.has_nulls():
         raise InputError(
             "the row has neither an id nor a source, so its item cannot be identified.",
@@ -245,7 +242,7 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
 
 
 def _list_system_of_each_row(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
-    """Return the name of the system of each row, from a column if there is one, or else from the name of the
+    """Return the name of the system of each row, read from the system column or else from the name of the
     file.
     """
     if column_roles.system is not None:
@@ -269,7 +266,7 @@ def _list_system_of_each_row(frame: pl.DataFrame, column_roles: ColumnRoles, fil
 
 
 def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str], file: str) -> pl.Series:
-    """Return the list of references of each row, without missing and blank references."""
+    """Put the references of each row into a list, leaving out missing and blank references."""
     expressions = []
     has_gaps = False
     frame = frame.with_columns(_parse_column_of_lists(frame[name]) for name in reference_columns)
@@ -318,8 +315,10 @@ def _parse_column_of_lists(column: pl.Series) -> pl.Series:
 
 
 def _parse_list_of_texts(text: str) -> list[str] | None:
-    """Parse a list of texts that is written in JSON, as Python source or as NumPy array, without its missing
-    texts. Returns None for any other text.
+    """Parse a text such as `["a", "b"]` as a list of texts, leaving out missing entries. Returns None if the
+    text is no such list.
+
+    The list may be written as JSON, as Python source or as NumPy array.
     """
     if _NUMPY_ARRAY.fullmatch(text):
         # As Python source, texts without commas between them would be one text.
@@ -338,8 +337,8 @@ def _parse_list_of_texts(text: str) -> list[str] | None:
 
 
 def _warn_of_lists_read_as_text(outputs: pl.DataFrame) -> list[str]:
-    """Return a note if some references look like lists, but are texts because other references of the column
-    are no lists.
+    """Return a note if some references look like lists, such as `["a", "b"]`, but were read as plain texts
+    because others do not.
     """
     if "references" not in outputs.columns:
         return []
@@ -359,7 +358,7 @@ def _concatenate_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     for table in tables:
         for name, dtype in table.schema.items():
             dtypes.setdefault(name, set()).add(dtype)
-    mixed = [name for name, found in dtypes.items() if len(found - {pl.Null()}) > 1]
+    mixed = [name for name, types in dtypes.items() if len(types - {pl.Null()}) > 1]
     unified = []
     for table in tables:
         to_text = [name for name in mixed if name in table.columns]
@@ -388,8 +387,8 @@ def _drop_incomplete_rows(
 
 
 def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple[pl.DataFrame, list[str]]:
-    """Drop rows that repeat another row exactly, and return notes for the user. Two different rows for one
-    output are an error.
+    """Drop exact copies of other rows and return notes for the user. Different rows for the same item and
+    system are an error.
     """
     if (
         not rows_are_pairs
@@ -408,8 +407,8 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
 
 
 def _count_distinct_values_by_hash(column_frame: pl.DataFrame) -> int:
-    """Count how many different hashes the values of a column have. This is never more than the number of
-    different values, and usually equal to it.
+    """Count the distinct hashes of the values in a table of one column. The count nearly always equals the
+    number of distinct values, and never exceeds it.
 
     A set of the values themselves would take more memory. Two values rarely share a hash, and then the
     caller only takes the slow path.
@@ -436,11 +435,9 @@ def _reject_several_outputs_per_item(outputs: pl.DataFrame) -> None:
     )
 
 
-def _check_that_rows_of_item_share_references(
-    outputs: pl.DataFrame, references_rule: str, column_name: str
-) -> list[str]:
-    """Raise an error if rows of one item have different references, unless each row may keep its own (the
-    rule "per-output").
+def _check_shared_references(outputs: pl.DataFrame, references_rule: str, column_name: str) -> list[str]:
+    """Raise an error if rows of one item have different references, unless the rule `per-output` lets each
+    row keep its own.
 
     Returns notes. Errors name the column of the input, `column_name`.
     """

@@ -18,7 +18,7 @@ _READABLE_DIGITS = 6
 def assign_to_equal_frequency_buckets(
     numbers: NDArray[np.float64], bucket_count: int, group_of_number: Sequence[str], column_name: str
 ) -> tuple[list[str | None], list[str]]:
-    """Divide numbers into ranges that hold about equally many numbers each, separately for each group.
+    """Divide the numbers of each group into buckets: ranges that hold about equally many numbers each.
 
     Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
     groups with fewer buckets; `column_name` is named in them.
@@ -51,11 +51,11 @@ def assign_to_equal_frequency_buckets(
 def find_range_of_each_number(
     numbers: NDArray[np.float64], range_bounds: str, context_definition: str
 ) -> list[str | None]:
-    """Return for each number the name of the range that it lies in, or None. The bounds of the ranges are a
-    text such as `-25..-5..0`.
+    """Find the range in which each number lies. The ranges are given by their bounds, as in `-25..-5..0`.
 
-    A range includes its lower bound, the last one also its upper bound. Errors quote `context_definition`,
-    the text with which the user asked for these contexts, such as `length:0..10..20`.
+    Returns names such as `[-25,-5]`, and None for a number outside all ranges. A range includes its lower
+    bound, the last one also its upper bound. Errors quote `context_definition`, the text with which the user
+    asked for these contexts, such as `length:0..10..20`.
     """
     try:
         bounds = np.array([float(bound) for bound in range_bounds.split("..")])

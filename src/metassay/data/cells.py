@@ -57,7 +57,9 @@ def join_id_columns(table: pl.DataFrame, column_names: Sequence[str], file: str)
 
 
 def _explain_why_type_cannot_hold_ids(dtype: pl.DataType) -> str | None:
-    """Return words for a column type that cannot hold ids, such as "a float"; None if it can."""
+    """Describe a column type that cannot hold ids, for example as "a float". Returns None if the type can
+    hold ids.
+    """
     if dtype.is_float():
         return "a float"
     if dtype.is_nested():
@@ -81,8 +83,7 @@ def sort_ids(ids: Sequence[str]) -> list[str]:
 
 
 def build_natural_sort_key(text: str) -> str:
-    """Return a text by which ids are sorted so that numbers in them are compared by size: `talk-2` before
-    `talk-10`.
+    """Build a sort key that compares numbers inside ids by size, so that `talk-2` comes before `talk-10`.
 
     Every number is replaced by its length and its digits without leading zeros, because int() refuses very
     long numbers, and by all digits, by which 1 and 01 differ.
@@ -91,15 +92,15 @@ def build_natural_sort_key(text: str) -> str:
 
 
 def _build_sort_key_of_number(number: re.Match[str]) -> str:
-    """Return the text by which a number in an id is sorted, preceded by its count of digits."""
+    """Build the part of a sort key that stands for one number in an id. It begins with the count of
+    digits.
+    """
     significant_digits = number[0].lstrip("0")
     return f"\0{len(significant_digits):04d}{significant_digits}\0{number[0]}\0"
 
 
 def check_text_column(column: pl.Series, file: str) -> pl.Series:
-    """Return a column unchanged if it holds texts without NUL characters, or only nulls. Otherwise raise an
-    error.
-    """
+    """Check that a column holds only texts without NUL characters, or only nulls. Returns the column."""
     if column.dtype == pl.Null:
         return column.cast(pl.String)
     if column.dtype != pl.String:
@@ -176,9 +177,7 @@ def build_infinite_score_error(location: InputLocation) -> InputError:
 
 
 def find_missing_scores(column: pl.Series) -> pl.Series:
-    """Return for each text of a column whether it stands for a missing score, as `n.a.` and empty texts
-    do.
-    """
+    """Mark the texts of a column that stand for a missing score, such as `n.a.` and empty texts."""
     return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
 
 

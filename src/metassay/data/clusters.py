@@ -21,8 +21,8 @@ _BATCH_ITEMS = 2**16
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which outputs belong together, because they come from one document or speaker, so that tests do not
-    treat them as independent.
+    """Groups of outputs that are not independent of each other, because they come from one document or
+    speaker.
     """
 
     codes: NDArray[np.int32]
@@ -37,12 +37,11 @@ class Clusters:
 
 
 def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> Clusters:
-    """Assign each output to a cluster of similar items, such as the document that it comes from, by the
-    values of a column.
+    """Assign each output to a cluster of similar items, such as the document it comes from.
 
-    Without `cluster_column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items
-    themselves. Equal values in different test sets are different clusters. An output without a value belongs
-    to the cluster of its item; a note counts such outputs.
+    Clusters are the values of `cluster_column`. Without it, the first of `CLUSTER_COLUMNS` that groups items
+    is used, or else the items themselves. Equal values in different test sets are different clusters. An
+    output without a value belongs to the cluster of its item; a note counts such outputs.
     """
     outputs = dataset.outputs
     items = _encode_labels_as_integers(outputs["item"])
@@ -66,7 +65,7 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
 
 
 def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
-    """Return the name of every cluster, sorted by the number of the cluster."""
+    """List the names of all clusters, such as documents, in the order of the numbers of the clusters."""
     labels = dataset.outputs["item"]
     if clusters.column != "item":
         labels = _build_cluster_labels(dataset.outputs, clusters.column)
@@ -74,8 +73,8 @@ def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
 
 
 def find_sort_order_of_items(dataset: Dataset) -> NDArray[np.int64]:
-    """Return the positions that sort the items so that numbers in their ids are compared by size: `talk-2`
-    before `talk-10`.
+    """Return the order that sorts items by id, comparing numbers inside ids by size: `talk-2` before
+    `talk-10`.
     """
     items = dataset.outputs["item"].unique().sort()
     # In batches, because the texts of millions of keys would fill memory.
@@ -87,8 +86,8 @@ def find_sort_order_of_items(dataset: Dataset) -> NDArray[np.int64]:
 
 
 def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Series:
-    """Return the label of the cluster of each output. Equal values in different test sets are different
-    clusters.
+    """Label each output with its cluster, such as its document. Equal values in different test sets are
+    different clusters.
     """
     test_set = [
         name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS and name != cluster_column
@@ -100,7 +99,9 @@ def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Seri
 
 
 def find_cluster_column(dataset: Dataset) -> str | None:
-    """Return the first column that groups items, such as a document id; None if there is no such column."""
+    """Find the first column that groups items, such as a column of document ids. Returns None if there is
+    none.
+    """
     for column in select_columns_by_name(dataset.metadata, CLUSTER_COLUMNS):
         labels = _build_cluster_labels(dataset.outputs, column)
         item_clusters = pl.DataFrame({"item": dataset.outputs["item"], "cluster": labels})

@@ -42,9 +42,9 @@ ROLE_ALIASES = {
 }
 # Share of numbers from which a column of texts is probably meant to be a score.
 _MOSTLY_NUMBERS = 0.5
-# If none of the first texts of a column is a number, the others are not parsed.
 # A number with thousands separators, such as `1,234.5`.
 _SEPARATED = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
+# If none of the first texts of a column is a number, the others are not parsed.
 _NUMERIC_SAMPLE = 100
 _HUMAN_SCORE = re.compile(rf"({'|'.join(HUMAN_SCORE_NAMES)})_?\d*|.+_human_?\d+")
 _ROW_NUMBER = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)?|")
@@ -53,8 +53,8 @@ _REFERENCE = re.compile(r"(ref|reference)\d*|references")
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which column of a table holds the items, the outputs, the references and so on. A column that the table
-    does not have is None.
+    """The names of the columns of a table that hold items, outputs, systems, sources and so on. A column that
+    the table does not have is None.
     """
 
     item: str
@@ -66,6 +66,11 @@ class ColumnRoles:
     """Columns that name the test set."""
     human: tuple[str, ...]
     """Columns of human scores."""
+
+    @property
+    def used_columns(self) -> set[str | None]:
+        """All columns that have a role, except those that name the test set."""
+        return {self.item, self.output, self.system, self.source, *self.references, *self.human}
 
 
 def find_columns_by_role(
@@ -145,13 +150,13 @@ def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) 
 
 
 def is_human_rating_criterion(name: str) -> bool:
-    """Return whether a name is that of a quality that people rate, such as `coherence` or `fluency_2`."""
+    """Return whether a name is a quality that people rate, such as `coherence` or `fluency_2`."""
     return name.lower().rstrip("_0123456789") in list_human_criteria()
 
 
 def is_row_number_column(column_name: str) -> bool:
-    """Return whether the name of a column is one that pandas gives to the row numbers that it writes to
-    files.
+    """Return whether a column name is one that pandas gives to row numbers when it writes a file, such as
+    `Unnamed: 0`.
     """
     return bool(_ROW_NUMBER.fullmatch(column_name))
 
@@ -176,11 +181,11 @@ def find_score_columns(
     known_metrics: Collection[str] = (),
     metadata_columns: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
-    """Return the names of the columns that hold human scores, and of those that hold metric scores.
+    """Find the columns of human scores and the columns of metric scores in a table.
 
-    Every column of numbers is a metric, unless its name is known to be an id, metadata, a text or a human
-    score. `known_human_columns` and `metadata_columns` name further columns of these kinds; `known_metrics`
-    are metrics that are named like something that people rate.
+    Returns both lists of names. Every column of numbers is a metric, unless its name is known to be an id,
+    metadata, a text or a human score. `known_human_columns` and `metadata_columns` name further columns of
+    these kinds; `known_metrics` are metrics that are named like something that people rate.
     """
     for name in known_human_columns:
         if name not in table.columns:
@@ -213,8 +218,8 @@ def is_numeric(column: pl.Series) -> bool:
 
 
 def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Return the columns whose values can be used neither as scores nor to group outputs, each with the
-    reason.
+    """Find the columns that can be used neither as scores nor to group outputs. Returns the reason for each
+    column.
 
     Texts that are mostly numbers are probably scores that cannot be read as such.
     """
@@ -234,8 +239,8 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
 
 
 def _has_thousands_separators(column: pl.Series) -> bool:
-    """Return whether all texts are numbers such as `1,234` or `987`, some of them with separators that are no
-    decimal commas.
+    """Return whether all texts of a column are numbers, some of them with thousands separators, as in
+    `1,234.5`.
     """
     if not column.head(_NUMERIC_SAMPLE).str.contains(_SEPARATED).any():
         return False
@@ -245,7 +250,7 @@ def _has_thousands_separators(column: pl.Series) -> bool:
 
 
 def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
-    """Return whether a column has entries, but all of them are NaN or a text such as `n.a.`."""
+    """Return whether a column has entries, all of which mark a missing score, such as NaN or `n.a.`."""
     present = column.drop_nulls()
     if present.is_empty():
         return False
@@ -262,7 +267,7 @@ def is_unsupported_column_type(dtype: pl.DataType) -> bool:
 
 
 def _compute_share_of_numbers(column: pl.Series) -> float:
-    """Return which share of the texts in a column are numbers. Missing values do not count."""
+    """Compute the share of the texts in a column that are numbers, leaving out missing values."""
     sample = column.head(_NUMERIC_SAMPLE)
     # Columns of long texts are not converted as a whole.
     if (
@@ -331,8 +336,8 @@ def check_chosen_columns(
 
 
 def _find_columns_of_human_scores(column_names: Sequence[str], chosen_names: str | None) -> tuple[str, ...]:
-    """Return the columns of human scores: those that the user chose and those with the name of a human score,
-    or else a column `score`.
+    """Find the columns of human scores: the chosen ones and those named like a human score, or else a column
+    `score`.
     """
     chosen_columns = [] if chosen_names is None else chosen_names.split(",")
     recognised = [name for name in column_names if is_human_score_column(name) and name not in chosen_columns]

@@ -35,7 +35,7 @@ _MAXIMUM_COUNT_DIGITS = 9
 
 @dataclass(frozen=True)
 class Context:
-    """A division of all outputs into groups, the contexts, such as one context per domain.
+    """A division of all outputs into groups called contexts, such as one context per domain.
 
     Output i is in context `values[codes[i]]`, or in none if the code is -1.
     """
@@ -58,8 +58,8 @@ class Context:
 def group_outputs_by_context(
     dataset: Dataset, context_definition: str | RowLabel, human_column: str | None = None
 ) -> Context:
-    """Divide the outputs into contexts by a column, by several columns as in `year+domain`, or by a function
-    that labels each row.
+    """Divide the outputs into groups called contexts, by a column, by several columns (`year+domain`) or by a
+    function that labels each row.
 
     `human_column` is the human score that `human:250` divides; by default the only one.
     """
@@ -85,8 +85,8 @@ def group_outputs_by_all_contexts(
     context_definitions: str | RowLabel | Sequence[str | RowLabel] | None,
     human_column: str | None = None,
 ) -> tuple[Context, ...]:
-    """Divide the outputs into groups, called contexts, once for each requested column, or else for the
-    default columns.
+    """Divide the outputs into groups called contexts, once by each requested column. Without a request,
+    default columns are used.
 
     `human_column` is the human score that `human:250` divides; by default the only one.
     """
@@ -108,8 +108,10 @@ def group_outputs_by_all_contexts(
 
 
 def choose_default_context_columns(dataset: Dataset) -> tuple[str, ...]:
-    """Return the columns by which outputs are divided if the user names none: `system` and, if the data has
-    it, `domain`. Pairs that someone else made have other defaults.
+    """Choose the columns by which outputs are grouped if the user names none: `system` and, if there is one,
+    `domain`.
+
+    Pairs that someone else made have other defaults.
     """
     if not dataset.rows_are_pairs:
         return ("system", "domain") if "domain" in dataset.metadata else ("system",)
@@ -121,8 +123,8 @@ def choose_default_context_columns(dataset: Dataset) -> tuple[str, ...]:
 def _label_outputs_by_column_or_ranges(
     dataset: Dataset, context_definition: str, human_column: str | None
 ) -> tuple[pl.Series, list[str]]:
-    """Return the context of each output by the value of one column, or by ranges of a column of numbers. Also
-    returns notes.
+    """Label each output with its value in one column, or with the range in which this number lies. Also
+    returns notes for the user.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
@@ -156,7 +158,7 @@ def _label_outputs_by_column(dataset: Dataset, column_name: str) -> pl.Series:
 
 
 def _get_number_column(dataset: Dataset, column_name: str, human_column: str | None) -> NDArray[np.float64]:
-    """Return a column as an array of numbers, with NaN where there is none.
+    """Return a column as an array of numbers. Missing numbers are NaN.
 
     `human` means `human_column` or else the only human score, `length` the number of words (of documents in
     rankings).
@@ -204,7 +206,7 @@ def _build_context_from_labels(name: str, labels_of_outputs: pl.Series, notes: S
 
 
 def _build_context_sort_key(context_label: str) -> tuple[tuple[int, float, str], ...]:
-    """Return a key by which names of contexts are sorted so that numbers are compared by size: year 9 before
+    """Build a key that sorts names of contexts by the numbers in them, so that year 9 comes before year
     10.
     """
     key: list[tuple[int, float, str]] = []

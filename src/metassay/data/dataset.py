@@ -102,7 +102,7 @@ class Dataset:
 
     @property
     def task_definition(self) -> Task:
-        """The `Task` object, with columns, defaults and wording, that the name in `task` stands for."""
+        """The `Task` object of the data set, with the column names and defaults of the task."""
         return find_task(self.task) if self.custom_task is None else self.custom_task
 
     @cached_property
@@ -153,8 +153,8 @@ class Dataset:
         return hash_outputs_and_human_scores(self.outputs, self.human)
 
     def filter_rows(self, keep: pl.Series, *, reason: str) -> Dataset:
-        """Return the data set with only the rows for which `keep` is true. The others are counted in
-        `left_out` under the reason.
+        """Return the data set with only the rows for which `keep` is true. The number of other rows is added
+        to `left_out` under the given reason.
         """
         dropped = int((~keep).sum())
         left_out = dict(self.left_out)

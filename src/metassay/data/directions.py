@@ -83,8 +83,8 @@ class RequestedDirections:
 
     @classmethod
     def parse_direction_options(cls, lower_is_better: Names, higher_is_better: Names) -> Self:
-        """Create the request from the values of the two options. Each may be a list of names or a text with
-        commas.
+        """Parse the options `--lower-is-better` and `--higher-is-better`. Each is a list of names of scores
+        or a text with commas.
         """
         return cls(
             split_comma_separated_names(lower_is_better), split_comma_separated_names(higher_is_better)
@@ -106,13 +106,11 @@ class RequestedDirections:
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
     def list_scores_where_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
-        """Return the names of all scores for which lower is better: the known names, corrected by what the
-        user requested.
-        """
+        """List the scores for which lower is better: the known ones, corrected by the user's request."""
         return frozenset(({*known_names} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:
-        """Return the request without the scores of these names."""
+        """Return the request without the scores of the given names."""
         lower = tuple(name for name in self.lower_is_better if name not in score_names)
         higher = tuple(name for name in self.higher_is_better if name not in score_names)
         return RequestedDirections(lower, higher)
@@ -230,7 +228,7 @@ def reverse_human_scores_if_lower_is_better(
 
 
 def _explain_why_score_was_negated(score_direction: ScoreDirection) -> str:
-    """Return a note that a human score was negated, and why."""
+    """Return a note that lower values of a human score are better, so that its sign was reversed."""
     note = f"Lower {score_direction.score} is better, so its sign was reversed."
     if score_direction.why == REQUESTED:
         return note
@@ -253,8 +251,9 @@ def warn_of_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[s
 
 
 def do_scores_look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
-    """Return whether a human score with MQM in its name seems to count errors, because none of its values is
-    negative.
+    """Return whether MQM scores seem to count errors, because none of them is negative.
+
+    False for a score whose name does not contain MQM.
     """
     present = scores[~np.isnan(scores)]
     if "mqm" not in score_name.lower() or not len(present):

@@ -15,7 +15,7 @@ _BATCH_ROWS = 2**16
 
 
 class DataFingerprint(TypedDict):
-    """Counts and hashes by which a later run recognises that it has the same data."""
+    """Counts and hashes of a data set, by which a later run recognises the same data."""
 
     items: int
     systems: int
@@ -43,8 +43,7 @@ def hash_outputs_and_human_scores(outputs: pl.DataFrame, human_columns: Sequence
 
 
 def hash_rows(table: pl.DataFrame) -> bytes:
-    """Return the hashes of all rows of a table in sorted order, so that they do not depend on the order of
-    the rows.
+    """Hash every row of a table. The hashes are sorted, so that the order of rows does not matter.
 
     Rows are hashed in their JSON form, which does not change between versions of Polars.
     """
@@ -61,8 +60,8 @@ def hash_rows(table: pl.DataFrame) -> bytes:
 
 
 def _list_scored_outputs(outputs: pl.DataFrame, score_column: str) -> pl.Series:
-    """Return a text with item, system and score (without its sign) for every output that has a score,
-    sorted.
+    """Return a sorted column of texts, one per scored output, each made of item, system and score without
+    sign.
     """
     score = pl.col(score_column).cast(pl.Float64).fill_nan(None).abs()
     scored = outputs.select("item", "system", score).drop_nulls()

@@ -26,8 +26,7 @@ def join_tables_by_id(
     file: str,
     chosen_columns: Mapping[str, str] | None = None,
 ) -> tuple[pl.DataFrame, str]:
-    """Add to a table the columns that only another table has. Rows are matched by the id columns that both
-    tables have.
+    """Add the columns of another table to a table. Rows are matched by the id columns that both tables have.
 
     Also returns a note that says how many rows have a match. `file` is the file of `other_table`;
     `chosen_columns` has the columns that the user chose, by role.
@@ -55,23 +54,12 @@ def join_tables_by_id(
             remedy="Name the id that both have with --column item=COLUMN, or rename it to one of: "
             f"{', '.join(dict.fromkeys(possible_keys))}.",
         )
-    for key in keys:
-        for keyed_table, keyed_file in ((table, None), (other_table, file)):
-            if is_unsupported_column_type(keyed_table.schema[key]):
-                raise InputError(
-                    f"a key must be text or a number, not {keyed_table.schema[key]}.",
-                    location=InputLocation(file=keyed_file, column=key),
-                )
+    _check_key_types(table, keys, None)
+    _check_key_types(other_table, keys, file)
     added = [name for name in other_table.columns if name not in table.columns]
     if not added:
         raise InputError("the file has no column that the data lacks.", location=InputLocation(file=file))
-    is_repeated = other_table.select(keys).is_duplicated()
-    if is_repeated.any():
-        row = int(is_repeated.arg_max() or 0) + 1
-        raise InputError(
-            f"the key {', '.join(keys)} occurs more than once.",
-            location=InputLocation(file=file, row=row, column=keys[-1]),
-        )
+    _check_unique_keys(other_table, keys, file)
     # Keys are compared as texts: an id may be a number in one file and a text in the other.
     text_keys = [f"_key_{key}" for key in keys]
     key_columns = [pl.col(key).cast(pl.String).alias(name) for key, name in zip(keys, text_keys)]
@@ -86,25 +74,44 @@ def join_tables_by_id(
     return joined.drop([*text_keys, "_has_match"]), note
 
 
-def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Shift the segment numbers of another table if they begin at another number than in the table to which
-    it is joined.
+def _check_key_types(table: pl.DataFrame, key_columns: Sequence[str], file: str | None) -> None:
+    """Raise an error if a key column holds values, such as lists, by which tables cannot be joined."""
+    for key in key_columns:
+        if is_unsupported_column_type(table.schema[key]):
+            raise InputError(
+                f"a key must be text or a number, not {table.schema[key]}.",
+                location=InputLocation(file=file, column=key),
+            )
 
-    Appraise counts segments from 0, most tables from 1, and some test sets begin with a line that is not
-    counted. Documents show which numbers belong together. Also returns a sentence about the shift.
+
+def _check_unique_keys(table: pl.DataFrame, key_columns: Sequence[str], file: str) -> None:
+    """Raise an error if two rows of a table have the same values in the key columns."""
+    is_repeated = table.select(key_columns).is_duplicated()
+    if is_repeated.any():
+        raise InputError(
+            f"the key {', '.join(key_columns)} occurs more than once.",
+            location=InputLocation(file=file, row=int(is_repeated.arg_max() or 0) + 1, column=key_columns[-1]),
+        )
+
+
+def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Shift the segment numbers of the other table if the two tables start to count at different numbers.
+
+    Returns the other table and a sentence about the shift. Appraise counts segments from 0, most tables from
+    1, and some test sets begin with a line that is not counted. Documents show which numbers belong together.
     """
     columns = ["doc_id", "seg_id"]
-    if not all(name in part.columns for part in (table, other_table) for name in columns):
+    if not {*columns} <= {*table.columns} & {*other_table.columns}:
         return other_table, ""
-    ours = _list_segments_of_documents(table)
-    theirs = _list_segments_of_documents(other_table)
-    shared = theirs.filter(pl.col("doc_id").is_in(ours["doc_id"].unique().implode()))
-    if shared.is_empty() or shared["seg_id"].null_count() or ours["seg_id"].null_count():
+    segments = _list_segments_of_documents(table)
+    other_segments = _list_segments_of_documents(other_table)
+    shared = other_segments.filter(pl.col("doc_id").is_in(segments["doc_id"].unique().implode()))
+    if shared.is_empty() or shared["seg_id"].null_count() or segments["seg_id"].null_count():
         return other_table, ""
     # 0 comes first: numbers that match already are not shifted.
     for shift in (0, 1, 2):
         shifted = shared.with_columns(pl.col("seg_id") + shift)
-        if shifted.join(ours, on=columns, how="anti").is_empty():
+        if shifted.join(segments, on=columns, how="anti").is_empty():
             if shift == 0:
                 return other_table, ""
             number = pl.col("seg_id").cast(pl.Int64, strict=False) + shift
@@ -113,8 +120,8 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
 
 
 def _list_segments_of_documents(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of the different pairs of document and segment, with the segment as a number, or null if
-    it is not a number.
+    """List the distinct pairs of document id and segment number in a table. A segment that is not a number
+    becomes null.
     """
     columns = [pl.col("doc_id").cast(pl.String), pl.col("seg_id").cast(pl.Int64, strict=False)]
     return table.select(columns).unique()
@@ -126,7 +133,7 @@ def _rename_id_column_for_join(
     known_id_names: Sequence[str],
     columns: Sequence[str],
 ) -> pl.DataFrame:
-    """Rename the id column of another table to the id column that the user chose, so that the tables can be
+    """Rename the id column of the other table to the name that the user chose, so that the tables can be
     joined.
     """
     if chosen_column is None or chosen_column in other_table.columns or chosen_column not in columns:

@@ -18,7 +18,7 @@ LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
 
 
 def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
-    """Return the language of the output in each row of a table; None if no column names a language.
+    """Find the language of each output in a table. Returns None if no column names languages.
 
     The target language of `lp` is used. Without `lp`, another column of languages is used if all of its
     values are languages.

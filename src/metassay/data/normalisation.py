@@ -21,8 +21,8 @@ def choose_text_normalisation(dataset: Dataset, requested_scheme: str | None) ->
 
 
 def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
-    """Return the data set with normalised texts, such as lower-case texts without punctuation, in outputs and
-    references.
+    """Return the data set with outputs and references normalised, for example in lower case without
+    punctuation.
 
     With the scheme "none", speech gets a note if outputs and references differ in case or punctuation.
     """
@@ -48,8 +48,8 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
 
 
 def _note_case_and_punctuation_differences(dataset: Dataset) -> Dataset:
-    """Return the data set with a note if outputs and references differ in case or punctuation, which makes
-    almost every word count as an error.
+    """Add a note to speech data if outputs and references differ in case or punctuation, because nearly every
+    word would count as an error.
     """
     if not dataset.task_definition.ignores_case_and_punctuation:
         return dataset
@@ -65,8 +65,7 @@ def _note_case_and_punctuation_differences(dataset: Dataset) -> Dataset:
 def describe_case_and_punctuation_differences(
     outputs: Sequence[str], references: Sequence[str]
 ) -> str | None:
-    """Return a sentence on how outputs and references differ in case and punctuation; None if they do not
-    differ.
+    """Describe how outputs and references differ in case and punctuation. Returns None if they do not differ.
 
     Looks only at the first texts of each side.
     """
@@ -90,7 +89,7 @@ def describe_case_and_punctuation_differences(
 
 @dataclass(frozen=True)
 class _TextStyle:
-    """How some texts are written: the share of upper-case letters and the share of texts with punctuation."""
+    """The style of some texts: the share of upper-case letters and the share of texts with punctuation."""
 
     upper_case: float
     """Share of letters that are upper case."""

@@ -33,8 +33,8 @@ def prepare_dataset_for_scoring(dataset: Dataset, *, normalize: str | None, keep
 
 
 def warn_of_unknown_language(dataset: Dataset) -> list[str]:
-    """Return a note for each language that is unknown, or is written with spaces, although most texts are
-    not.
+    """Return a note for each language whose outputs have no spaces, although the language uses spaces or is
+    unknown.
     """
     if dataset.task_definition.is_ranking:
         return []
@@ -58,8 +58,8 @@ def warn_of_unknown_language(dataset: Dataset) -> list[str]:
 
 
 def warn_of_doubtful_texts(dataset: Dataset) -> list[str]:
-    """Return notes on outputs that may stand for missing ones, and on outputs whose accents are encoded
-    differently from those of the references.
+    """Return notes on outputs such as `nan` that may be missing, and on accents that outputs and references
+    encode differently.
     """
     if dataset.task_definition.is_ranking or "references" not in dataset.outputs.columns:
         return []
@@ -85,8 +85,8 @@ def warn_of_doubtful_texts(dataset: Dataset) -> list[str]:
 
 
 def _compute_share_of_decomposed_texts(texts: pl.Series) -> float:
-    """Return the share of the first texts in which letters and accents are separate characters (not in
-    Unicode NFC).
+    """Compute the share of texts in which letters and accents are separate characters (not in Unicode NFC).
+    Looks only at the first texts of a column.
     """
     first_texts = texts.head(_SAMPLE_SIZE).drop_nulls()
     decomposed = sum(not unicodedata.is_normalized("NFC", text) for text in first_texts)

@@ -67,7 +67,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
             yield tuple(names[code] for code in self.documents[start:end].tolist())
 
     def select_lists(self, row_numbers: LongArray) -> RankedLists:
-        """Return the ranked lists with these row numbers, in the order of the numbers."""
+        """Return the ranked lists with the given row numbers, in the order of the numbers."""
         from metassay.data.ranked_list_kernels import select_lists_by_row
 
         offsets = _compute_list_offsets(np.diff(self.offsets)[row_numbers])
@@ -80,8 +80,9 @@ class RankedLists(Sequence[tuple[str, ...]]):
         )
 
     def reorder_documents(self, document_order: LongArray) -> RankedLists:
-        """Return the lists with their documents in another order. `document_order` has positions in all lists
-        together, and no document may change its list.
+        """Return the ranked lists with the documents inside each list in another order.
+
+        `document_order` has positions in all lists together; no document may change its list.
         """
         return replace(self, documents=self.documents[document_order], grades=self.grades[document_order])
 
@@ -105,31 +106,23 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     @property
     def has_relevant_document(self) -> NDArray[np.bool_]:
-        """Return for each list whether it contains a document that is relevant, that is with grade 1 or
-        more.
-        """
+        """Marks the lists that contain a relevant document, that is one with grade 1 or more."""
         # Relevant documents before each position: their difference counts those of a list.
         before = np.concatenate([[0], np.cumsum(self.grades > 0)])
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])
 
 
 def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> RankedLists:
-    """Build ranked lists with grades from lists of document ids, best first, and a table of judgements `item,
-    document, grade`.
+    """Build ranked lists from lists of document ids, best first. The relevance grades come from `qrels`, a
+    table `item, document, grade`.
     """
     lengths = outputs.list.len().to_numpy().astype(np.int64)
-    listed = outputs.filter(pl.Series(lengths > 0)).explode()
-    if listed.dtype != pl.String:
-        listed = listed.cast(pl.String)
-    (documents, judged), names = _encode_texts_as_sorted_integers(listed, qrels["document"])
+    document_ids = outputs.filter(pl.Series(lengths > 0)).explode()
+    if document_ids.dtype != pl.String:
+        document_ids = document_ids.cast(pl.String)
+    (documents, judged), names = _encode_texts_as_sorted_integers(document_ids, qrels["document"])
     topics = qrels["item"].unique().sort()
-    judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics),
-        judged,
-        _convert_grades_to_array(qrels),
-        len(topics),
-        len(names),
-    )
+    judgements = _JudgementTable(qrels, topics, judged, len(names))
     return judgements.build_lists_with_grades(
         _compute_list_offsets(lengths), documents, _find_topic_numbers(items, topics), names
     )
@@ -138,33 +131,35 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
 def build_ranked_lists_from_dicts(
     ranked_documents: Sequence[Sequence[str]], grades_by_document: Sequence[Mapping[str, int]]
 ) -> RankedLists:
-    """Build ranked lists with grades from lists of document ids. Each list comes with a dictionary of the
-    grades of judged documents.
+    """Build ranked lists from lists of document ids, best first. Each list comes with a dictionary from
+    document ids to relevance grades.
     """
     # Equal items share one mapping object, so that identity finds the distinct ones without comparing them.
-    distinct = {id(own): own for own in grades_by_document}
-    names = {key: str(place) for place, key in enumerate(distinct)}
-    table = [
-        (names[key], document, grade) for key, own in distinct.items() for document, grade in own.items()
-    ]
-    # A topic without judgements needs a row, or it would be unknown.
-    table += [(names[key], "", UNJUDGED) for key, own in distinct.items() if not own]
+    distinct = {id(grades): grades for grades in grades_by_document}
+    names = {key: str(position) for position, key in enumerate(distinct)}
+    rows = []
+    for key, grades in distinct.items():
+        for document, grade in grades.items():
+            rows.append((names[key], document, grade))
+        if not grades:
+            # A topic without judgements needs a row, or it would be unknown.
+            rows.append((names[key], "", UNJUDGED))
     return build_ranked_lists(
-        pl.Series([names[id(own)] for own in grades_by_document], dtype=pl.String),
+        pl.Series([names[id(grades)] for grades in grades_by_document], dtype=pl.String),
         pl.Series([list(output) for output in ranked_documents], dtype=pl.List(pl.String)),
         pl.DataFrame(
-            table, schema={"item": pl.String, "document": pl.String, "grade": pl.Int32}, orient="row"
+            rows, schema={"item": pl.String, "document": pl.String, "grade": pl.Int32}, orient="row"
         ),
     )
 
 
 def build_grades_by_document(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
-    """Return a dictionary of the grades of judged documents for each item. Equal items share one
+    """Build a dictionary from document ids to relevance grades for each item. Equal items share one
     dictionary.
     """
-    wanted = qrels.filter(pl.col("item").is_in(items.unique().implode()))
+    judgements = qrels.filter(pl.col("item").is_in(items.unique().implode()))
     grades: dict[str, dict[str, int]] = {}
-    for item, document, grade in wanted.select("item", "document", "grade").iter_rows():
+    for item, document, grade in judgements.select("item", "document", "grade").iter_rows():
         grades.setdefault(item, {})[document] = grade
     return [grades.get(item, {}) for item in items]
 
@@ -172,11 +167,11 @@ def build_grades_by_document(items: pl.Series, qrels: pl.DataFrame) -> list[Mapp
 def sort_documents_into_ranked_lists(
     table: pl.DataFrame, qrels: pl.DataFrame
 ) -> tuple[pl.DataFrame, RankedLists]:
-    """Sort retrieved documents into ranked lists by their scores, as trec_eval does. The table has the
-    columns `system, item, document, score`.
+    """Sort retrieved documents into ranked lists by their scores, as trec_eval does.
 
-    Scores are compared as float32, highest first; equal ones by document id, last in byte order first.
-    Returns a table `system, item`, one row per list and sorted, and the lists. Every item must be judged.
+    `table` has the columns `system, item, document, score`. Scores are compared as float32, highest first;
+    equal ones by document id, last in byte order first. Returns a table `system, item`, one row per list and
+    sorted, and the lists. Every item must be judged.
     """
     (systems,), system_names = _encode_texts_as_sorted_integers(table["system"])
     (documents, judged), names = _encode_texts_as_sorted_integers(table["document"], qrels["document"])
@@ -185,17 +180,13 @@ def sort_documents_into_ranked_lists(
     order = _find_sort_order_of_documents(keys, table["score"].to_numpy().astype(np.float32), documents)
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    own_system, own_topic = np.divmod(keys[starts], len(topics))
-    index = pl.DataFrame({"system": system_names.gather(own_system), "item": topics.gather(own_topic)})
-    judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics),
-        judged,
-        _convert_grades_to_array(qrels),
-        len(topics),
-        len(names),
+    system_of_list, topic_of_list = np.divmod(keys[starts], len(topics))
+    index = pl.DataFrame(
+        {"system": system_names.gather(system_of_list), "item": topics.gather(topic_of_list)}
     )
+    judgements = _JudgementTable(qrels, topics, judged, len(names))
     offsets = np.append(starts, len(keys)).astype(np.int64)
-    return index, judgements.build_lists_with_grades(offsets, documents[order], own_topic, names)
+    return index, judgements.build_lists_with_grades(offsets, documents[order], topic_of_list, names)
 
 
 def _find_sort_order_of_documents(
@@ -220,28 +211,35 @@ def _find_sort_order_of_documents(
 
 
 class _JudgementTable:
-    """Judged documents and their grades, grouped by topic, from which the grades of retrieved documents are
-    looked up.
-    """
+    """Relevance judgements grouped by topic, in which the grades of retrieved documents are looked up."""
 
     def __init__(
-        self, topics: LongArray, documents: Codes, grades: Codes, topic_count: int, document_count: int
+        self, qrels: pl.DataFrame, judged_topics: pl.Series, documents: Codes, document_count: int
     ) -> None:
-        small = (
-            topics.astype(np.uint16) if topic_count <= 65_536 else topics
-        )  # radix sort, where it is possible
-        order = np.argsort(small, kind="stable")
-        self.offsets = _compute_list_offsets(np.bincount(topics, minlength=topic_count))
-        self.documents, self.grades, self.names = documents[order], grades[order], document_count
+        topics = _find_topic_numbers(qrels["item"], judged_topics)
+        grades = qrels["grade"].to_numpy().astype(np.int32)
+        # NumPy sorts 16-bit integers by a faster algorithm (radix sort).
+        sort_keys = topics.astype(np.uint16) if len(judged_topics) <= 65_536 else topics
+        order = np.argsort(sort_keys, kind="stable")
+        self.offsets = _compute_list_offsets(np.bincount(topics, minlength=len(judged_topics)))
+        self.documents = documents[order]
+        self.grades = grades[order]
+        self.document_count = document_count
 
     def build_lists_with_grades(
         self, list_offsets: LongArray, documents: Codes, topic_of_list: LongArray, document_ids: pl.Series
     ) -> RankedLists:
-        """Build ranked lists from retrieved documents, with the relevance grade of each document."""
+        """Build ranked lists from retrieved documents, adding the relevance grade of each document."""
         from metassay.data.ranked_list_kernels import look_up_grades_of_documents, sort_grades_of_topics
 
         grades = look_up_grades_of_documents(
-            list_offsets, documents, topic_of_list, self.offsets, self.documents, self.grades, self.names
+            list_offsets,
+            documents,
+            topic_of_list,
+            self.offsets,
+            self.documents,
+            self.grades,
+            self.document_count,
         )
         ideal, starts = sort_grades_of_topics(self.offsets, self.grades)
         return RankedLists(
@@ -259,13 +257,8 @@ def _find_topic_numbers(items: pl.Series, judged_topics: pl.Series) -> LongArray
     return codes.to_numpy().astype(np.int64)
 
 
-def _convert_grades_to_array(qrels: pl.DataFrame) -> Codes:
-    """Return the relevance grades of a table of judgements as an array of integers."""
-    return qrels["grade"].to_numpy().astype(np.int32)
-
-
 def _encode_texts_as_sorted_integers(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
-    """Replace texts by integers that sort in the same order as the texts. Also returns the sorted different
+    """Replace texts by integers that sort in the same order as the texts. Also returns the sorted distinct
     texts.
     """
     names = pl.concat([column.unique() for column in columns]).unique().sort()
@@ -274,5 +267,7 @@ def _encode_texts_as_sorted_integers(*columns: pl.Series) -> tuple[tuple[Codes, 
 
 
 def _compute_list_offsets(list_lengths: NDArray[np.integer]) -> LongArray:
-    """Return the position at which each list starts if lists of these lengths are put one after another."""
+    """Compute the position at which each list starts if lists of these lengths are stored one after
+    another.
+    """
     return np.concatenate([[0], np.cumsum(list_lengths)]).astype(np.int64)

@@ -96,8 +96,8 @@ def read_parallel_files(
     language: str | None = None,
     join: Paths | None = None,
 ) -> Dataset:
-    """Read one text file of outputs per system and one or more files of references, in which the same line
-    number is the same segment.
+    """Read one text file of outputs per system and one or more files of references. Line n of every file
+    belongs to the same item.
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead. `join` names
     files with further columns, or with one human score per line.
@@ -140,7 +140,7 @@ def _build_ranking_dataset(tables: Sequence[RawTable], task: Task, options: Read
 
 
 def _build_text_dataset(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
-    """Build a data set of texts from tables, as the options of the user say."""
+    """Build a data set of texts from tables, following the options of the user."""
     columns = dict(options.columns or {})
     human = split_comma_separated_names(options.human)
     if human:
@@ -157,7 +157,7 @@ def _build_text_dataset(tables: Sequence[RawTable], task: Task, options: ReadOpt
 
 
 def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
-    """Return the paths among the given sources, which may also be data frames or rows."""
+    """List the paths among the given sources, leaving out data frames and rows."""
     paths = []
     for source in sources:
         parts = source if isinstance(source, list | tuple) else [source]
@@ -201,8 +201,9 @@ def _join_further_files(
     options: ReaderOptions,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[list[RawTable], list[str]]:
-    """Add the columns of further files to all tables, matched by shared id columns. Also returns notes for
-    the user.
+    """Add the columns of further files to all tables. Rows are matched by the id columns that both have.
+
+    Also returns notes for the user.
     """
     joined = list(tables)
     notes = [note for table in tables for note in table.notes]
@@ -224,8 +225,8 @@ def _join_further_files(
 def _add_human_scores_by_line(
     tables: Sequence[RawTable], score_file: str
 ) -> tuple[list[RawTable], list[str]]:
-    """Add human scores from a file with one score per line, in the order of the outputs. Also returns notes
-    for the user.
+    """Add human scores to tables of outputs, from a file with one score per output in the same order. Also
+    returns notes for the user.
     """
     outputs = sum(table.frame.height for table in tables)
     scores = read_score_per_line_file(score_file)

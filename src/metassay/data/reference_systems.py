@@ -22,7 +22,9 @@ REFERENCE_SYSTEM_REASON = "system is its own reference"
 
 
 def find_systems_equal_to_references(dataset: Dataset) -> tuple[str, ...]:
-    """Return the names of systems whose outputs equal the references, which are thus no real systems."""
+    """Find systems whose outputs equal the references, such as human references that are listed as
+    systems.
+    """
     return tuple(sorted(_find_reference_outputs(dataset)["name"].unique()))
 
 
@@ -53,7 +55,7 @@ def drop_systems_equal_to_references(dataset: Dataset) -> Dataset:
 def find_rows_with_reference_as_output(
     table: pl.DataFrame, output_column: str, reference_columns: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
-    """Return for each row of a table whether it belongs to a system whose outputs equal the references.
+    """Mark the rows of a table that belong to a system whose outputs equal the references.
 
     `reference_columns` names columns of texts or of lists of texts; an output may equal any of them, up to
     white space at its ends. `group_columns` names the columns that identify a system within its test set.
@@ -86,8 +88,8 @@ def _has_outer_spaces(column: pl.Series) -> bool:
 
 
 def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
-    """Return the row number and the system of every output of the systems whose outputs equal the
-    references.
+    """Find all outputs of systems whose outputs equal the references. Returns row numbers and system
+    names.
     """
     outputs = dataset.outputs
     if "references" not in outputs.columns or outputs["output"].dtype != pl.String:

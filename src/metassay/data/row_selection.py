@@ -15,8 +15,8 @@ def select_rows(
     systems: Sequence[str] | None,
     excluded_systems: Sequence[str] | None,
 ) -> pl.DataFrame:
-    """Return the rows that the options `--where`, `--systems` and `--exclude-systems` select. It is an error
-    if none is left.
+    """Return the rows that the options `--where`, `--systems` and `--exclude-systems` select. Raises an error
+    if no row is left.
     """
     accepted_values = {
         column: [values] if isinstance(values, str) else list(values)

@@ -61,8 +61,8 @@ class ScoreArrays:
     def select_items_and_systems(
         self, *, items: NDArray[np.bool_] | None = None, systems: LongArray | None = None
     ) -> ScoreArrays:
-        """Return the arrays with only the items for which a mask is true and the systems at some positions.
-        None keeps all.
+        """Return the arrays with only the given items (a mask) and the given systems (positions). None keeps
+        all.
         """
         human = self.human
         metrics = self.metrics
@@ -77,7 +77,7 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def select_metrics(self, positions: LongArray) -> ScoreArrays:
-        """Return the arrays with only the metrics at these positions."""
+        """Return the arrays with only the metrics at the given positions."""
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
     def repeat_items(self, repetition_counts: LongArray) -> ScoreArrays:
@@ -95,10 +95,11 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
-        """Yield arrays without missing scores, one for each set of metrics that have all scores for the same
-        items.
+        """Split the arrays into groups of metrics that have all scores for the same items. The arrays of each
+        group have no missing scores.
 
-        With each come the positions of its metrics. Metrics without a complete item are left out.
+        Yields the positions of the metrics of each group with their arrays. Metrics without a complete item
+        are left out.
         """
         patterns, pattern_of_metric = np.unique(self.has_all_scores, axis=0, return_inverse=True)
         for number, items in enumerate(patterns):
@@ -107,7 +108,7 @@ class ScoreArrays:
                 yield metrics, self.select_metrics(metrics).select_items_and_systems(items=items)
 
     def sum_over_clusters(self, scores: FloatArray) -> FloatArray:
-        """Return the sums of scores over the items of each cluster. The last axis of the array, items,
+        """Sum scores over the items of each cluster, such as a document. The last axis of the array, items,
         becomes clusters.
         """
         if self.clusters is None:

@@ -75,7 +75,9 @@ class ScoreCube:
 
     @property
     def content_hash(self) -> str:
-        """A hash by which two cubes with the same names, scores and directions of scores are recognised."""
+        """A hash of names, scores and directions of scores. Cubes with the same content have the same
+        hash.
+        """
         digest = hashlib.blake2b(digest_size=16)
         metadata = [sorted(self.item_metadata.items()), sorted(self.system_metadata.items())]
         digest.update(repr((self.dataset, self.systems, self.items, metadata)).encode())
@@ -119,14 +121,14 @@ class ScoreCube:
         return tuple(sorted(set(metric_names)))
 
     def select_metrics(self, metric_names: Sequence[str] | None) -> ScoreCube:
-        """Return the cube with only the named metrics, or with all metrics, sorted by name."""
+        """Return the scores of only the named metrics, or of all metrics sorted by name."""
         selected = {name: self.metric_scores[name] for name in self.check_metric_names(metric_names)}
         return replace(self, metric_scores=selected)
 
     def select_items_and_systems(
         self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
     ) -> ScoreCube:
-        """Return the cube with only those items and systems for which a mask is true. Without a mask, all are
+        """Return the scores of only those items and systems for which a mask is true. Without a mask, all are
         kept.
         """
         rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
@@ -153,8 +155,8 @@ class ScoreCube:
         )
 
     def select_outputs_with_human_scores(self, human_score: str, *, every_system: bool = True) -> ScoreCube:
-        """Return the cube with only those systems and items that can be compared, because they have human
-        scores and systems also metric scores.
+        """Return the scores of only those items and systems that have human scores. Systems also need metric
+        scores.
 
         An item needs the human score of every remaining system; without `every_system`, of at least two.
         Notes name the systems that are left out.
@@ -181,11 +183,11 @@ class ScoreCube:
         return rated.add_notes(*notes)
 
     def add_notes(self, *notes: str) -> ScoreCube:
-        """Return the cube with further notes for the user."""
+        """Return the same scores with further notes for the user."""
         return replace(self, notes=(*self.notes, *notes))
 
     def encode_metadata_as_integers(self, metadata_column: str) -> tuple[list[str], LongArray]:
-        """Replace the values of a metadata column by numbers. Returns the sorted different values, and the
+        """Replace the values of a metadata column by numbers. Returns the sorted distinct values, and the
         number of the value of each item.
         """
         if metadata_column not in self.item_metadata:
@@ -197,8 +199,10 @@ class ScoreCube:
         return values, codes
 
     def assign_items_to_clusters(self, cluster_column: str) -> LongArray:
-        """Return the number, from 0, of the cluster that each item belongs to. An item without a value in the
-        column is a cluster of its own.
+        """Number the clusters of items, such as documents, from 0. Returns the number of the cluster of each
+        item.
+
+        An item without a value in the column is a cluster of its own.
         """
         values, codes = self.encode_metadata_as_integers(cluster_column)
         without_value = codes < 0
@@ -209,7 +213,7 @@ class ScoreCube:
 def _find_systems_with_human_and_metric_scores(
     score_cube: ScoreCube, human_score: str
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return which systems have both human and metric scores, and notes on all other systems."""
+    """Mark the systems that have both human and metric scores. Also returns notes on all other systems."""
     has_human = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
     has_metric = np.any(
         [~np.isnan(scores).all(axis=1) for scores in score_cube.metric_scores.values()], axis=0

@@ -15,8 +15,8 @@ from metassay.stats.arrays import FloatArray
 
 @dataclass(frozen=True)
 class ScoreGrid:
-    """Where the rows of a table belong in arrays with a row per system and a column per item. The position −1
-    means that a row is left out.
+    """The position of each row of a table in an array with a row per system and a column per item. A position
+    of −1 means that the table row is left out.
     """
 
     systems: tuple[str, ...]
@@ -31,7 +31,9 @@ class ScoreGrid:
         item_of_row: pl.Series,
         sort_items: Callable[[Sequence[str]], list[str]] = cells.sort_ids,
     ) -> ScoreGrid:
-        """Build the grid of all systems and items that occur in the rows of a table."""
+        """Find the position of each table row in an array of all systems and items that occur in the
+        table.
+        """
         systems = system_of_row.unique().sort().to_list()
         items = sort_items(item_of_row.unique().to_list())
         return cls.find_row_positions(system_of_row, item_of_row, systems, items)
@@ -40,7 +42,7 @@ class ScoreGrid:
     def find_row_positions(
         cls, system_of_row: pl.Series, item_of_row: pl.Series, systems: Sequence[str], items: Sequence[str]
     ) -> ScoreGrid:
-        """Build a grid of the given systems and items, and find the position of each row of a table in it."""
+        """Find the position of each table row in an array of the given systems and items."""
         return cls(
             tuple(systems),
             tuple(items),
@@ -61,8 +63,8 @@ class ScoreGrid:
 
 
 def _find_positions_of_names(wanted_names: pl.Series, all_names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the position of each name of a column in a list of names, or −1 for a name that is not in the
-    list.
+    """Find the position of each name of a column in a list of names. Names that are not in the list get
+    −1.
     """
     positions = list(range(len(all_names)))
     return wanted_names.replace_strict(

@@ -43,8 +43,8 @@ _TEXT_ID_PATTERN = r"^[0-9a-f]{16}$"
 
 @dataclass(frozen=True)
 class ScoreList:
-    """The scores of one metric from one file, with the columns that tell to which output each score
-    belongs.
+    """The scores of one metric from one file, with the columns that say which output each score belongs
+    to.
     """
 
     metric: str
@@ -60,7 +60,7 @@ class ScoreList:
     """Whether scores are predicted errors, so that lower is better."""
 
     def get_file_location_of_score(self, score_index: int) -> InputLocation:
-        """Return where in the file a score stands, for error messages."""
+        """Return the file and the row or line of a score, for error messages."""
         row = int(self.rows[score_index])
         if self.keys is None:
             return InputLocation(self.file, line=row)
@@ -110,8 +110,8 @@ def _parse_score_lines(content: bytes, path: str) -> ScoreList:
 
 
 def _parse_json_records(content: bytes, path: str) -> pl.DataFrame | None:
-    """Parse a JSON list of objects into a table. The list may be divided into several under different keys,
-    as the program comet-score writes it.
+    """Parse a JSON list of objects as a table. The program comet-score writes several such lists under
+    different keys, which are put together.
 
     Nested values are left out. Returns None if the content is something else, such as JSON lines.
     """
@@ -217,8 +217,8 @@ def _select_columns_that_identify_outputs(
 def _find_text_column(
     table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], accepted_names: Sequence[str]
 ) -> str | None:
-    """Return the first column of texts that has one of these names. A column of scores by the metric MetricX
-    is not counted as text.
+    """Find the first column of texts with one of the given names. Scores of the metric MetricX do not count
+    as texts.
     """
     for name in accepted_names:
         column = columns_by_lower_name.get(name)

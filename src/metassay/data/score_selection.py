@@ -32,8 +32,8 @@ class ScoreRequest:
 
 @dataclass(frozen=True)
 class SelectedScores:
-    """The scores to compare, as one `ScoreCube` per data set, with the names of the human score and of the
-    metrics.
+    """The scores to compare, as one `ScoreCube` (table of scores) per data set, with the names of the human
+    score and of the metrics.
     """
 
     cubes: tuple[ScoreCube, ...]
@@ -66,10 +66,11 @@ def select_score_cubes(
     *,
     needs_human_scores: bool,
 ) -> SelectedScores:
-    """Select the data sets that have metric scores and, if needed, human scores, and set whether higher or
-    lower scores are better.
+    """Select the data sets that have metric scores and, if needed, human scores. Also decides whether higher
+    or lower scores are better.
 
-    Raises an error if there is no such cube, or if a name in `metrics` is a metric of none of the cubes.
+    Raises an error if no data set has these scores, or if a name in `metrics` is a metric of none of the data
+    sets.
     """
     usable_cubes = []
     unusable_notes = []
@@ -111,9 +112,7 @@ def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> Input
 def _set_lower_is_better_scores(
     score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
 ) -> list[ScoreCube]:
-    """Return the data sets after setting for each score whether lower or higher is better, as the user
-    requested.
-    """
+    """Set for each score of the data sets whether lower or higher is better, as the user requested."""
     names = dict.fromkeys(name for cube in score_cubes for name in (*cube.metric_scores, *cube.human_scores))
     requested_directions.check_score_names(names)
     oriented = []
@@ -124,7 +123,7 @@ def _set_lower_is_better_scores(
 
 
 def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequence[str]) -> str:
-    """Return the first human score that the user named, or else the only one in the data. Several are an
+    """Choose the first human score that the user named, or else the only one in the data. Several are an
     error.
     """
     if requested_names:
@@ -141,8 +140,8 @@ def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequen
 
 
 def hash_human_scores(score_cubes: Sequence[ScoreCube]) -> DataFingerprint:
-    """Compute counts and hashes by which a later run recognises the same human scores, over all data sets
-    together.
+    """Compute counts and hashes of the human scores of all data sets together, by which a later run
+    recognises the same scores.
     """
     human_names = sorted({name for cube in score_cubes for name in cube.human_scores})
     no_scores = pl.lit(None, dtype=pl.Float64)

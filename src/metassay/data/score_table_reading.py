@@ -34,7 +34,7 @@ _COLUMN_OF_ROLE = {"item": "seg_id", "references": "ref"}
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table with a row per output and a column per score, and notes on how it was read."""
+    """A table with a row per output and a column per human or metric score, and notes on how it was read."""
 
     frame: pl.DataFrame
     file: str
@@ -55,7 +55,7 @@ def read_score_table(
     human: Sequence[str] = (),
     metrics: Sequence[str] = (),
 ) -> ScoreTable:
-    """Read all tables of a source, add the columns of further files, and put all rows into one table.
+    """Read tables of scores, add the columns of further files, and put all rows into one table.
 
     `references` are names of references in folders of mt-metrics-eval. Columns named in `human` and `metrics`
     are scores, also if they are numbers in one table and text in another.
@@ -178,8 +178,10 @@ def _concatenate_score_tables(
 
 
 def find_ignored_score_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Return the columns that are neither ids, texts nor references and cannot be used as scores or to group
-    outputs, each with the reason.
+    """Find the columns that can be used neither as scores nor to group outputs. Returns the reason for each
+    column.
+
+    Ids, texts and references are not among them.
     """
     role_names = {*find_reference_columns(table.columns), *TEST_SET_COLUMNS}
     for role in ("item", "system", "output", "source"):

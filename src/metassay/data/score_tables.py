@@ -42,8 +42,8 @@ def build_score_cubes(
     file: str = "",
     keep_references: bool = False,
 ) -> list[ScoreCube]:
-    """Build an object with all scores, a `ScoreCube`, for each data set (year, language pair, test set) in a
-    table of scores.
+    """Build a `ScoreCube`, the table of all scores, for each data set (year, language pair, test set) in a
+    table with one row per output.
 
     Rows that repeat another exactly are dropped with a note. Systems whose output is the reference itself
     are left out unless `keep_references`.
@@ -77,16 +77,14 @@ def build_score_cubes(
     directions = []
     for kind, names in ((HUMAN_SCORE, human_columns), (METRIC_SCORE, metric_columns)):
         for name in names:
-            scores = keyed[name].to_numpy()
-            directions.append(
-                decide_if_higher_is_better(
-                    name,
-                    scores,
-                    score_kind=kind,
-                    requested_directions=requested_directions,
-                    lower_is_better_metrics=lower_is_better_metrics,
-                )
+            direction = decide_if_higher_is_better(
+                name,
+                keyed[name].to_numpy(),
+                score_kind=kind,
+                requested_directions=requested_directions,
+                lower_is_better_metrics=lower_is_better_metrics,
             )
+            directions.append(direction)
     other_columns = {*human_columns, *metric_columns, item_column, system_column}
     metadata_columns = [name for name in wide.columns if name not in other_columns]
     cubes = []
@@ -145,7 +143,9 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 
 def _find_column_of_role(table: pl.DataFrame, role: str, file: str) -> str:
-    """Return the name of the column that holds the items or the systems, whichever `role` says."""
+    """Find the column that holds the items or the systems, as `role` says. Raises an error if there is
+    none.
+    """
     names = list_possible_column_names(role)
     columns = select_columns_by_name(table.columns, names)
     if not columns:
@@ -214,8 +214,8 @@ def _build_score_cube_of_dataset(
 def _collect_metadata_of_items_or_systems(
     rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Return the values of columns that have only one value for each item (or system), in the order of the
-    given items or systems.
+    """Collect the columns that have a single value for each item (or each system), in the order of the given
+    items or systems.
     """
     flat = [column for column in columns if not is_unsupported_column_type(rows.schema[column])]
     if not flat:
@@ -233,9 +233,7 @@ def _collect_metadata_of_items_or_systems(
 def _drop_systems_equal_to_references(
     rows: pl.DataFrame, dataset_name: str, *, keep_references: bool
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Drop the rows of systems whose outputs are the reference translation, and return a note for the
-    user.
-    """
+    """Drop the rows of systems whose outputs equal the references. Also returns a note for the user."""
     output_columns = select_columns_by_name(rows.columns, list_possible_column_names("output"))
     references = find_reference_columns(rows.columns)
     if keep_references or not output_columns or not references:

@@ -56,8 +56,8 @@ def summarize_dataset(dataset: Dataset, higher_is_better: Mapping[str, bool] | N
 
 
 def build_filter_for_empty_outputs(output_dtype: pl.DataType) -> pl.Expr:
-    """Return a Polars expression for whether an output is empty, which for a ranked list means that it has no
-    document.
+    """Build a Polars expression that is true for empty outputs: blank texts and ranked lists without
+    documents.
     """
     output = pl.col("output")
     return output.list.len() == 0 if output_dtype.is_nested() else output.str.strip_chars() == ""
@@ -116,8 +116,8 @@ def summarize_score_cubes(
 def _mark_outputs_with_any_score(
     score_cube: ScoreCube, scores_by_name: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Return for each system (row) and item (column) whether its output has at least one of the given
-    scores.
+    """Mark the outputs that have at least one of the given scores, in an array with a row per system and a
+    column per item.
     """
     has_score = np.zeros((len(score_cube.systems), len(score_cube.items)), dtype=bool)
     for array in scores_by_name.values():

@@ -16,7 +16,7 @@ TEXT_ID = "text id"
 
 
 def measure_text_lengths(outputs: pl.Series, references: pl.Series | None = None) -> dict[str, pl.Series]:
-    """Return the number of words, characters and bytes of each output, and the lengths of its first
+    """Count the words, characters and bytes of each output, and the words and characters of the first
     reference.
 
     A ranked list of documents has a number of documents, which counts as its number of words.
@@ -41,8 +41,8 @@ def measure_text_lengths(outputs: pl.Series, references: pl.Series | None = None
 
 
 def measure_text_lengths_of_table(table: pl.DataFrame) -> dict[str, pl.Series]:
-    """Return the lengths of the outputs and references in a table with a row per output; empty if the table
-    has no outputs.
+    """Count words, characters and bytes of the outputs and references in a table with a row per output.
+    Returns an empty dictionary if the table has no outputs.
     """
     outputs = select_columns_by_name(table.columns, list_possible_column_names("output"))
     if not outputs:

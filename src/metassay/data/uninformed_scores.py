@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.text_measures import (
     BYTES,
@@ -43,15 +42,8 @@ _FIRST_ITEMS = 100
 _RELATIVE_TOLERANCE = 1e-9
 
 
-def build_table_of_output_lengths(dataset: Dataset) -> pl.DataFrame:
-    """Return a table with the system, the item and the text lengths of each output, which should not alone
-    determine its scores.
-    """
-    return build_table_of_text_lengths(dataset.outputs)
-
-
 def build_table_of_text_lengths(text_table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with the system, the item and the text lengths of each row of a table of texts."""
+    """Build a table with the system, the item and the text lengths of each output."""
     references = text_table["references"] if "references" in text_table.columns else None
     return text_table.select(SYSTEM, ITEM).with_columns(
         **measure_text_lengths(text_table["output"], references)
@@ -59,8 +51,8 @@ def build_table_of_text_lengths(text_table: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_property_that_determines_scores(scores: FloatArray, properties: pl.DataFrame) -> str | None:
-    """Return the property of outputs, such as their length, that alone determines their scores; None if there
-    is no such property.
+    """Find a property of outputs, such as length, that alone determines the scores of a metric. Returns None
+    if there is none.
 
     A property determines the scores if outputs with equal values always have equal scores. The scores of
     "system and item" are a number per system plus a number per item, as row numbers are. Outputs without a
@@ -82,12 +74,13 @@ def find_property_that_determines_scores(scores: FloatArray, properties: pl.Data
 
 
 def find_metrics_that_ignore_output_text(score_cube: ScoreCube) -> dict[str, str]:
-    """Find metrics whose scores say nothing about quality, because they depend only on the system, the item
-    or the length of outputs.
+    """Find metrics whose scores depend only on the system, the item or the length of an output. Such scores
+    say nothing about quality.
 
-    Returns the name of that property by metric. Lengths are known only if it was read with texts.
+    Returns the name of that property by metric. Lengths are known only if the scores were read with texts.
     """
-    systems, items = len(score_cube.systems), len(score_cube.items)
+    systems = len(score_cube.systems)
+    items = len(score_cube.items)
     properties = pl.DataFrame(
         {SYSTEM: np.repeat(np.arange(systems), items), ITEM: np.tile(np.arange(items), systems)}
     ).with_columns(
@@ -104,14 +97,13 @@ def find_metrics_that_ignore_output_text(score_cube: ScoreCube) -> dict[str, str
 def _are_scores_determined_by_columns(
     table: pl.DataFrame, determining_columns: tuple[str, ...], *, minimum_score_count: int
 ) -> bool:
-    """Return whether outputs that are equal in some columns always have equal scores, and whether there are
-    enough of them to conclude that.
+    """Return whether outputs with equal values in the given columns always have equal scores. False if too
+    few outputs have equal values.
     """
     # Almost always the first rows show that the columns do not determine the scores.
-    if not _have_equal_rows_equal_scores(
-        table.head(_FIRST_ROWS), determining_columns
-    ) or not _have_equal_rows_equal_scores(table, determining_columns):
-        return False
+    for rows in (table.head(_FIRST_ROWS), table):
+        if not _have_equal_rows_equal_scores(rows, determining_columns):
+            return False
     if TEXT_ID in table.columns:
         table = table.unique([*determining_columns, TEXT_ID])
     groups = table.group_by(determining_columns).agg(pl.len().alias("count"), pl.col(_SCORE).first())
@@ -137,6 +129,9 @@ def _are_scores_sums_of_system_and_item(table: pl.DataFrame) -> bool:
 
 
 def _do_systems_differ_by_constants(table: pl.DataFrame, *, minimum_repetitions: int) -> bool:
+    """Return whether the scores of any two systems differ by the same number for all items. False if too few
+    items show this.
+    """
     base_system = table[SYSTEM].value_counts(sort=True)[SYSTEM][0]
     base = table.filter(pl.col(SYSTEM) == base_system)
     differences = table.filter(pl.col(SYSTEM) != base_system).join(base, on=ITEM, suffix="_base")

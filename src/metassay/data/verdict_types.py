@@ -41,7 +41,7 @@ def check_verdict_type(requested_type: str | None) -> None:
 
 
 def is_text_column(column: pl.Series) -> bool:
-    """Return whether a column has values of which none is a number."""
+    """Return whether a column has values, none of which is a number."""
     if column.dtype == pl.Boolean:
         return True
     if column.dtype != pl.String:
@@ -67,8 +67,8 @@ def normalize_labels(column: pl.Series) -> pl.Series:
 
 
 def map_labels_to_numbers(label_columns: Sequence[pl.Series]) -> dict[str, float]:
-    """Return a number for every label that occurs in some columns. Labels such as "good" and "bad" get 1 and
-    0, others the numbers from 0.
+    """Assign a number to every label in the given columns. Labels such as "good" and "bad" get 1 and 0,
+    others the numbers from 0.
     """
     labels = sorted({label for column in label_columns for label in normalize_labels(column).drop_nulls()})
     if all(label in (*GOOD, *BAD) for label in labels):
@@ -91,9 +91,9 @@ def do_ratings_look_like_grades(first_ratings: Sequence[float], second_ratings: 
     ratings = ratings[:, ~np.isnan(ratings).any(axis=0)]
     if len(np.unique(ratings)) > _MOST_CODES:
         return True
-    needed = _SCALE_CORRELATION if len(np.unique(ratings)) <= _FEW_CODES else _CODE_CORRELATION
+    required_correlation = _SCALE_CORRELATION if len(np.unique(ratings)) <= _FEW_CODES else _CODE_CORRELATION
     disagreements = ratings[:, ratings[0] != ratings[1]]
     if disagreements.shape[1] < _FEWEST_DISAGREEMENTS or (np.ptp(disagreements, axis=1) == 0).any():
         return False
     correlation = np.corrcoef(disagreements[0], disagreements[1])
-    return bool(np.asarray(correlation)[0, 1] >= needed)
+    return bool(np.asarray(correlation)[0, 1] >= required_correlation)

@@ -45,7 +45,7 @@ from metassay.data.winners import (
     OUTPUT,
     POSITION,
     check_meaning_of_a_and_b,
-    do_a_and_b_mean_screen_positions,
+    do_codes_mean_screen_positions,
     does_column_contain_winners,
     parse_winners,
 )
@@ -134,8 +134,7 @@ def parse_verdicts(
     directions: RequestedDirections | None = None,
     file: str = "",
 ) -> VerdictTable:
-    """Convert a table in which each row has the verdict of a judge to a `VerdictTable`, whatever the names
-    and layout of its columns.
+    """Convert a table with one verdict of a judge per row to a `VerdictTable`, which has fixed column names.
 
     `columns` maps roles to columns. `human` is the column of human labels. `raters` are columns or judges
     that are single people; by default columns such as `human:ann`. `family` is the column of model families.
@@ -256,8 +255,8 @@ _WINNERS_READ_AS_LABELS = (
 def _choose_verdict_type(
     rating_columns: _RatingColumns, role_columns: Mapping[str, str], requested_type: str | None
 ) -> tuple[str, list[str]]:
-    """Return the type of the verdicts (pairwise, grade or label), and notes for the user if the type was
-    guessed.
+    """Choose the type of the verdicts: pairwise, grade or label. Also returns notes for the user if the type
+    was guessed.
     """
     if requested_type is not None:
         return requested_type, []
@@ -293,8 +292,9 @@ def _choose_verdict_type(
 
 @dataclass(frozen=True)
 class _ParsedRatings:
-    """Verdicts converted to numbers: the column `value` for the verdicts of judges, and each column of human
-    verdicts.
+    """Verdicts of judges and of people, converted to numbers.
+
+    The column `value` has the verdicts of judges; every column of human verdicts keeps its name.
     """
 
     columns: dict[str, pl.Series]
@@ -309,8 +309,8 @@ def _convert_verdicts_to_numbers(
     directions: RequestedDirections,
     file: str,
 ) -> _ParsedRatings:
-    """Convert the verdicts of judges and people to numbers, in the way that the type of the verdicts
-    requires.
+    """Convert the verdicts of judges and people to numbers, depending on whether they are winners of pairs,
+    grades or labels.
     """
     directions.check_score_names(
         [rating_columns.verdict_column, *rating_columns.human_columns], "column of grades"
@@ -352,8 +352,8 @@ def _reject_labels_that_never_agree(
 
 
 def _get_column_of_each_rating(rating_columns: _RatingColumns) -> dict[str, str]:
-    """Return the input column from which each result column is parsed: the verdicts of judges for `value`,
-    and every human column for itself.
+    """Return for each column of parsed verdicts the input column it comes from: `value` has the verdicts of
+    judges, each human column its own.
     """
     return {"value": rating_columns.verdict_column} | {name: name for name in rating_columns.human_columns}
 
@@ -363,7 +363,7 @@ def _convert_grades_to_numbers(
 ) -> _ParsedRatings:
     """Convert grades to numbers, negated where lower is better, so that higher is always better."""
     columns = {}
-    found_directions = []
+    grade_directions = []
     notes = []
     for role, name in _get_column_of_each_rating(rating_columns).items():
         grades = cells.parse_score_column(rating_columns.frame[name], file)
@@ -371,11 +371,11 @@ def _convert_grades_to_numbers(
         direction = decide_if_higher_is_better(
             name, grades.to_numpy(), score_kind=kind, requested_directions=directions
         )
-        found_directions.append(direction)
+        grade_directions.append(direction)
         columns[role] = -grades if direction.better == LOWER else grades
         notes += warn_of_values_that_may_mean_missing(name, grades.to_numpy())
-    notes += warn_of_negated_scores(found_directions)
-    return _ParsedRatings(columns, notes, found_directions)
+    notes += warn_of_negated_scores(grade_directions)
+    return _ParsedRatings(columns, notes, grade_directions)
 
 
 def _convert_winners_to_numbers(
@@ -394,7 +394,7 @@ def _convert_winners_to_numbers(
     gold = columns[rating_columns.human_columns[0]] if rating_columns.human_columns else None
     are_positions = meaning_of_a_and_b == POSITION
     if meaning_of_a_and_b == AUTO and bool((verdicts.is_letter & swapped).any()):
-        are_positions = gold is not None and do_a_and_b_mean_screen_positions(
+        are_positions = gold is not None and do_codes_mean_screen_positions(
             verdicts.values, gold, swapped, verdicts.is_letter
         )
         meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
@@ -405,7 +405,7 @@ def _convert_winners_to_numbers(
     if (
         meaning_of_a_and_b == AUTO
         and gold is not None
-        and do_a_and_b_mean_screen_positions(verdicts.values, gold, swapped, verdicts.is_numbered)
+        and do_codes_mean_screen_positions(verdicts.values, gold, swapped, verdicts.is_numbered)
     ):
         notes.append(
             f"The winners in {rating_columns.verdict_column} contradict the human labels where the outputs"
@@ -420,12 +420,12 @@ def _convert_winners_to_numbers(
 
 
 def _find_column_of_human_verdicts(frame: pl.DataFrame) -> str | None:
-    """Return the name of the first column of human verdicts; None if the table has no such column."""
+    """Find the first column of human verdicts. Returns None if there is none."""
     return next((name for name in frame.columns if name.lower() in HUMAN_NAMES), None)
 
 
 def _find_columns_of_single_raters(frame: pl.DataFrame) -> list[str]:
-    """Return the names of columns that have the verdicts of a single rater, such as `human:ann`."""
+    """Find the columns that have the verdicts of a single rater, such as `human:ann`."""
     return [
         name for name in frame.columns if ":" in name and name.partition(":")[0].lower() in HUMAN_SCORE_NAMES
     ]
@@ -520,8 +520,8 @@ def _add_item_and_judge_columns(
 
 
 def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Series:
-    """Return an id for the item of each row. If the table has a year, language pair or test set, they are put
-    in front of the id.
+    """Build the id of the item of each row. Year, language pair and test set, if the table has them, are put
+    in front.
     """
     test_set = [
         name for name in select_columns_by_name(frame.columns, TEST_SET_COLUMNS) if name != item_column
@@ -530,8 +530,8 @@ def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Seri
 
 
 def _parse_swapped_column(frame: pl.DataFrame, column_name: str | None, file: str) -> pl.Series:
-    """Return for each row whether its two outputs were shown in swapped order, as a column says. Without such
-    a column, no row is swapped.
+    """Parse the column that says whether the two outputs of a row were shown in swapped order. Without such a
+    column, no row is swapped.
     """
     if column_name is None:
         return pl.Series("swapped", [False]).new_from_index(0, frame.height)
@@ -546,8 +546,8 @@ def _parse_swapped_column(frame: pl.DataFrame, column_name: str | None, file: st
 
 
 def _find_longer_outputs(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.Series:
-    """Return which output of each pair has more characters: 1 for the first, 0 for the second, null if they
-    are equally long or one is missing.
+    """Find the longer output of each pair: 1 for the first, 0 for the second, null if both are equally long
+    or one is missing.
     """
     first = cells.check_text_column(frame[role_columns["output_1"]], file).str.len_chars().cast(pl.Int64)
     second = cells.check_text_column(frame[role_columns["output_2"]], file).str.len_chars().cast(pl.Int64)
@@ -556,8 +556,8 @@ def _find_longer_outputs(frame: pl.DataFrame, role_columns: Mapping[str, str], f
 
 
 def _move_raters_to_columns(table: pl.DataFrame, human_judges: Sequence[str]) -> pl.DataFrame:
-    """Move the verdicts of judges who are people from rows to columns, so that they stand next to the
-    verdicts of LLM judges on the same output.
+    """Move the verdicts of people from rows to columns, next to the verdicts of LLM judges on the same
+    outputs.
     """
     if not human_judges:
         return table
@@ -575,7 +575,7 @@ def _move_raters_to_columns(table: pl.DataFrame, human_judges: Sequence[str]) ->
 def _add_consensus_of_raters(
     table: pl.DataFrame, rater_columns: Sequence[str], verdict_type: str
 ) -> pl.DataFrame:
-    """Add a column with what the raters say together: the mean of their grades, or their most frequent
+    """Add a column with the common verdict of several raters: the mean of all grades, or the most frequent
     verdict.
 
     Raters that are divided equally make a tie of a pair, and give an output no label.
@@ -596,10 +596,10 @@ def _add_consensus_of_raters(
 
 
 def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
-    """Number repeated verdicts from 1 within each order in which two outputs were shown, if the data numbers
-    both orders in one sequence.
+    """Number repeated verdicts from 1 for each order in which two outputs were shown, if both orders share
+    one sequence of numbers.
 
-    Then no repetition of a question has both orders, although the question has.
+    Otherwise no repetition of a question would have both orders, although the question has.
     """
     question = ["judge", *_list_columns_that_identify_questions(table), "date"]
     by_repeat = table.group_by([*question, "repeat"]).agg(pl.col("swapped").n_unique())
@@ -611,14 +611,14 @@ def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_columns_that_identify_questions(table: pl.DataFrame) -> list[str]:
-    """Return the names of the columns that identify what a judge was asked, such as item and system, as far
-    as the table has them.
+    """List the columns that identify what a judge was asked, such as item and system, as far as the table has
+    them.
     """
     return [name for name in QUESTION_COLUMNS if name in table.columns]
 
 
 def _list_columns_that_identify_verdicts(table: pl.DataFrame) -> list[str]:
-    """Return the names of the columns that together identify one verdict, as far as the table has them."""
+    """List the columns that together identify one verdict, as far as the table has them."""
     names = ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped")
     return [name for name in names if name in table.columns]
 

@@ -114,7 +114,9 @@ def parse_winners(
 
 
 def _unify_spelling(winners: pl.Series) -> pl.Series:
-    """Return texts such as `response a` and `A > B`, in lower case, as `response_a` and `a>b`."""
+    """Replace spaces and hyphens in lower-case names of winners, so that `response a` becomes `response_a`
+    and `a > b` becomes `a>b`.
+    """
     return winners.str.replace_all(r"\s*([<>=]+)\s*", "$1").str.replace_all(r"[\s-]+", "_")
 
 
@@ -131,7 +133,7 @@ def does_column_contain_winners(column: pl.Series, system_columns: Sequence[pl.S
     return winners.is_empty() or bool(is_winner.any())
 
 
-def do_a_and_b_mean_screen_positions(
+def do_codes_mean_screen_positions(
     winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_code: pl.Series
 ) -> bool:
     """Return whether codes such as the letters A and B mean the position of an output on the screen instead
@@ -162,8 +164,8 @@ def do_a_and_b_mean_screen_positions(
 
 
 def _find_output_meant_by_each_number(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
-    """Return which output each of the numbers 0, ½ and 1 stands for if a column has only these, and a note on
-    it.
+    """Find which output each of the numbers 0, ½ and 1 stands for, if a column has only these. Also returns a
+    note for the user.
     """
     present = {*winners.drop_nulls().unique()} - {*cells.MISSING_SCORES}
     if present == {"0", "1"}:

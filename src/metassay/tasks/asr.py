@@ -15,7 +15,7 @@ speech recogniser would have written it. Reply with the rewritten output alone."
 
 
 def _explain_why_task_is_speech_recognition(table_evidence: TableEvidence) -> str | None:
-    """Return the reason why a table looks like outputs of speech recognition; None if it does not."""
+    """Explain why a table looks like outputs of speech recognition. Returns None if it does not."""
     # Columns are not enough: text data may have a column of speakers too, and taking it for speech would
     # normalise its texts and so change all scores.
     if table_evidence.format_task == TASK.name:

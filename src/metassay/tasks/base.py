@@ -29,7 +29,7 @@ class OutputKind(Enum):
 
 @dataclass(frozen=True)
 class TableEvidence:
-    """What is known about a table, such as its columns. The task of the data is guessed from it."""
+    """Facts about a table, such as the names of its columns, from which the task of the data is guessed."""
 
     columns: frozenset[str]
     """Column names in lower case."""
@@ -43,14 +43,16 @@ class TableEvidence:
     """Whether a file of sources was given (`--source`), which people do for translations."""
 
     def find_column(self, *names: str) -> str | None:
-        """Return the first of several column names that the table has; None if it has none of them."""
+        """Find the first of the given column names that the table has. Returns None if it has none of
+        them.
+        """
         for name in names:
             if name in self.columns:
                 return name
         return None
 
     def find_text_column_of_role(self, role: str) -> str | None:
-        """Return the name of the table's column for a role such as "output"; None if there is none."""
+        """Find the column of the table for a role such as "output". Returns None if there is none."""
         return self.find_column(*TEXT_COLUMNS[role])
 
 

@@ -16,7 +16,7 @@ translation system would have written it. Keep it understandable. Reply with the
 
 
 def _explain_why_task_is_translation(table_evidence: TableEvidence) -> str | None:
-    """Return the reason why a table looks like translations; None if it does not."""
+    """Explain why a table looks like translations. Returns None if it does not."""
     if table_evidence.find_text_column_of_role("output") is None:
         return None
     if table_evidence.find_column("lp"):

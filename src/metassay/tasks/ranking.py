@@ -15,7 +15,7 @@ CUT_OFFS = (5, 10, 15, 20, 30)
 
 
 def _explain_why_task_is_ranking(table_evidence: TableEvidence) -> str | None:
-    """Return the reason why a table looks like ranked lists of documents; None if it does not."""
+    """Explain why a table looks like ranked lists of documents. Returns None if it does not."""
     if table_evidence.has_judgements:
         return "relevance judgements were given"
     if table_evidence.format_task == TASK.name:

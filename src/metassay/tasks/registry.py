@@ -17,7 +17,7 @@ FALLBACK_TASK = text.TASK
 
 @functools.lru_cache(maxsize=1)
 def load_tasks() -> dict[str, Task]:
-    """Return all tasks of metassay and of plug-ins, by name."""
+    """Load all tasks of metassay and of plug-ins, by name."""
     tasks: dict[str, Task] = {}
     for name, task in plugins.load_entry_points("tasks").items():
         if not isinstance(task, Task):
@@ -38,7 +38,7 @@ def list_human_criteria() -> frozenset[str]:
 
 
 def find_task(name_or_task: str | Task) -> Task:
-    """Return the task with a name; a `Task` object is returned unchanged."""
+    """Find a task by name. A `Task` object is returned unchanged."""
     if isinstance(name_or_task, Task):
         return name_or_task
     tasks = load_tasks()
@@ -48,7 +48,7 @@ def find_task(name_or_task: str | Task) -> Task:
 
 
 def guess_task(table_evidence: TableEvidence) -> tuple[Task, str]:
-    """Guess the task from what is known about a table. Returns the task and a reason that can follow the word
+    """Guess the task from facts about a table. Returns the task and a reason that can follow the word
     "because".
     """
     for task in load_tasks().values():

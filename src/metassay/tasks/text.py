@@ -37,7 +37,7 @@ would have written it. Keep it understandable. Reply with the rewritten output a
 
 
 def _explain_why_task_is_text_generation(table_evidence: TableEvidence) -> str | None:
-    """Return the reason why a table looks like generated texts; None if it does not."""
+    """Explain why a table looks like generated texts. Returns None if it does not."""
     output = table_evidence.find_column(*COLUMNS["output"])
     if output is None:
         return None

@@ -11,7 +11,7 @@ _LISTS = WordLists("metassay.text", "en")
 
 
 def _read_number_words_with_values(list_name: str) -> dict[str, int]:
-    """Read a list of number words with their values, such as 7 for `seven`."""
+    """Read the number words of one kind with their values, such as 7 for `seven`."""
     rows = _LISTS.read_tab_separated_rows("number_words", 3)
     return {word: int(value) for row_kind, word, value in rows if row_kind == list_name}
 
@@ -98,8 +98,8 @@ class _SpelledNumber:
 
 
 def _read_number_from_words(words: Sequence[str], start: int) -> tuple[str, int]:
-    """Return the number that begins at word `start` in digits, or that word if it is no number, and the
-    position after it.
+    """Read the number that begins at word `start`. Returns the number in digits, or the word unchanged if it
+    is no number, and the position after it.
     """
     number = _SpelledNumber()
     position = start
@@ -124,7 +124,7 @@ def _read_number_from_words(words: Sequence[str], start: int) -> tuple[str, int]
 
 
 def _add_word_to_spelled_number(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
-    """Add a word to a spelled-out number, and return False if the word cannot be part of a number."""
+    """Add a word to a spelled-out number. Returns False if the word cannot be part of a number."""
     if word in _BELOW_HUNDRED:
         number.add_to_spelled_number(_BELOW_HUNDRED[word])
     elif word == "hundred" and (number.group is None or number.group < 100):

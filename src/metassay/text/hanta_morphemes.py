@@ -84,8 +84,8 @@ class MorphemeSplitter:
         self._model = _convert_hanta_model_to_arrays(hanta)
 
     def rank_pos_tags(self, word: str) -> list[TagReading]:
-        """Return the parts of speech that a word can have, with their log-probabilities, the most likely
-        first.
+        """Rank the parts of speech that a word can have, the most likely first. Returns them with their
+        log-probabilities.
         """
         model = self._model
         states, log_p = _find_final_states_of_word(
@@ -147,7 +147,7 @@ def _convert_hanta_model_to_arrays(hanta_model: Any) -> MorphemeModel:
 
 
 def _convert_unknown_morpheme_probabilities(hanta_model: Any) -> tuple[NewMorphemes, dict[str, int]]:
-    """Convert the probabilities of unknown word parts to arrays. Also return the number of each ending in
+    """Convert the probabilities of unknown word parts to arrays. Also returns the number of each ending in
     these arrays.
     """
     tags = [tag for tag in hanta_model.LP_s_t if tag in hanta_model.LP_hapax_t]

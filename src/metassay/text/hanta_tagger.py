@@ -90,8 +90,8 @@ class Tagger:
         return [self._tag_names[number] for number in path.tolist()]
 
     def list_possible_pos_tags(self, word: str, *, is_first_word: bool = False) -> frozenset[str]:
-        """Return the tags that `tag_parts_of_speech` can give to a word. The first word of a sentence can
-        have other ones than later words.
+        """List the tags that `tag_parts_of_speech` can give to a word. They can differ between the first and
+        later words of a sentence.
         """
         return self._find_known_tags(word, is_first_word).tags
 
@@ -103,7 +103,7 @@ class Tagger:
         return frozenset(str(self._hanta.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
     def rank_pos_tags(self, word: str) -> tuple[str, ...]:
-        """Return the tags that a word can have without its sentence, the most likely first."""
+        """Rank the tags that a word can have in any sentence, the most likely first."""
         readings, is_listed = self._look_up_pos_tags(word)
         has_capital = word[0].isupper()
         weighed = []
@@ -127,8 +127,8 @@ class Tagger:
         return listed, True
 
     def _find_likely_pos_tags(self, word: str, is_first_word: bool) -> WordReadings:
-        """Return the likely tags of a word as the first word of a sentence or a later one, or all tags if
-        none is likely.
+        """Find the likely tags of a word, as the first word of a sentence or as a later one. Returns all tags
+        if none is likely.
         """
         readings = self._score_likely_pos_tags(word, is_first_word=is_first_word)
         readings.sort()  # the order in which HanTa finds them, which breaks ties
@@ -139,7 +139,7 @@ class Tagger:
         return WordReadings(array("q", numbers).tobytes(), array("d", log_p).tobytes(), len(readings), names)
 
     def _score_likely_pos_tags(self, word: str, *, is_first_word: bool) -> list[TagReading]:
-        """Return the likely tags of a word, each with the log-probability of the word given this tag."""
+        """Score the likely tags of a word: each gets the log-probability of the word given this tag."""
         readings, is_listed = self._look_up_pos_tags(word)
         has_capital = word[0].isupper()
         prior = self._hanta.LP_wtag
@@ -159,7 +159,7 @@ class Tagger:
         return [reading for reading in weighed if reading[1] >= minimum]
 
     def _build_tag_transitions(self) -> tuple[FloatArray, FloatArray]:
-        """Return the log-probabilities of each tag, and of the end of a sentence, after every two tags."""
+        """Compute the log-probabilities of each tag, and of the end of a sentence, after every two tags."""
         tag_count = len(self._tags)
         before_start = tag_count + 1
         transitions = np.full((tag_count + 2, tag_count + 1, tag_count), -np.inf)
@@ -248,8 +248,8 @@ def _find_viterbi_state_with_tags(
     first_tags: LongArray,
     second_tags: LongArray,
 ) -> int:
-    """Return which state between `first_state` and `end_state` has two given tags, or `end_state` if none
-    has.
+    """Find the state between `first_state` and `end_state` that has two given tags. Returns `end_state` if
+    none has.
     """
     state = first_state
     while state < end_state and (first_tags[state] != first_tag or second_tags[state] != second_tag):

@@ -104,9 +104,7 @@ def stem_word(word: str) -> str:
 
 
 def _find_consonants(word: str) -> list[bool]:
-    """Return for each letter of a word whether it is a consonant. The letter y is a vowel after a
-    consonant.
-    """
+    """Mark the letters of a word that are consonants. The letter y is a vowel after a consonant."""
     is_consonant: list[bool] = []
     for letter in word:
         is_vowel_y = letter == "y" and bool(is_consonant) and is_consonant[-1]
@@ -231,7 +229,9 @@ def _reduce_double_l(word: str) -> str:
 
 
 def _find_longest_ending(word: str, possible_endings: Collection[str], maximum_length: int) -> str | None:
-    """Return the longest of some endings with which a word ends."""
+    """Find the longest of the given endings with which a word ends. Returns None if it ends with none of
+    them.
+    """
     for length in range(maximum_length, 1, -1):
         if word[-length:] in possible_endings:
             return word[-length:]

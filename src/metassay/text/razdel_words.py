@@ -23,8 +23,8 @@ _PLAIN_RUN = re.compile(
 
 @functools.lru_cache(maxsize=1 << 14)
 def get_razdel_character_kind(character: str) -> int:
-    """Return the kind of a character by which razdel splits words. `KIND_COUNT` is added if the kind matters
-    across a space.
+    """Return the kind of a character by which the Russian tokenizer razdel splits words. `KIND_COUNT` is
+    added if the kind matters across a space.
     """
     from razdel.segmenters.tokenize import ATOM, DASHES, INT, LAT, OTHER, PUNCT, RU
 

@@ -128,10 +128,10 @@ def list_resource_versions(languages: Iterable[str]) -> dict[str, str | None]:
 
     The version of files is a hash of their content, that of packages their location in words (`locate`).
     """
-    wanted = set(languages)
+    requested_languages = set(languages)
     versions = {}
     for resource in list_resources():
-        if resource.language in wanted:
+        if resource.language in requested_languages:
             versions[f"{resource.name} ({resource.language})"] = _hash_files_at_location(resource.locate())
     return versions
 

@@ -158,15 +158,16 @@ def remove_words_from_text_without_spaces(text: str, word_spans: Sequence[Span])
     >>> remove_words_from_text_without_spaces(text, [(1, 2)])
     '我 iPhone 手机'
     """
-    kept = ""
-    done = 0
+    kept_text = ""
+    position = 0
     for start, end in word_spans:
-        kept += text[done:start]
-        done = end
-        if not kept or kept[-1].isspace():
-            while text[done : done + 1].isspace():
-                done += 1
-    return kept + text[done:] if text[done:] else kept.rstrip()
+        kept_text += text[position:start]
+        position = end
+        # Of the spaces before and after the word, those before are enough.
+        if not kept_text or kept_text[-1].isspace():
+            while text[position : position + 1].isspace():
+                position += 1
+    return kept_text + text[position:] if text[position:] else kept_text.rstrip()
 
 
 def add_spaces_around_inserted_word(text: str, position: int, word: str) -> str:

@@ -71,7 +71,7 @@ def _does_full_stop_end_sentence(
 
 
 def _strip_spaces_from_span(text: str, start: int, end: int) -> Span | None:
-    """Return a span of a text without the space at both ends, or None if it has neither letters nor
+    """Remove the spaces at both ends of a span of text. Returns None if the span has neither letters nor
     digits.
     """
     part = text[start:end]

@@ -197,8 +197,10 @@ class _WordNumbering:
             offsets=ends[near_runs_before[runs.offsets]],
         )
 
-    def get_model_ids_of_words_and_shapes(self, word_numbers: LongArray) -> tuple[LongArray, LongArray]:
-        """Return for each of some numbers the numbers under which the model has the word and its shape."""
+    def get_model_ids(self, word_numbers: LongArray) -> tuple[LongArray, LongArray]:
+        """Convert word numbers to the ids that the model uses for each word and for its shape, such as its
+        capitals.
+        """
         pairs = np.array(list(self._number_of_pair), np.int64)[word_numbers]
         # A pair is stored as one integer: word × number of shapes + shape.
         return np.divmod(pairs, len(self._model_shapes))
@@ -206,8 +208,8 @@ class _WordNumbering:
     def _compute_cache_keys_of_character_runs(
         self, distinct_runs: Sequence[str], run_numbers: LongArray, text_offsets: LongArray
     ) -> LongArray:
-        """Return an integer for each text part between spaces. It is equal for equal parts between characters
-        of the same kinds.
+        """Compute a key for each text part between spaces. Equal parts have equal keys if the characters
+        around them are of the same kinds.
         """
         first_kinds = np.array([get_razdel_character_kind(run[0]) for run in distinct_runs], np.int64)[
             run_numbers
@@ -319,15 +321,15 @@ class _NameFinder:
         return names
 
     def _score_name_tags_of_words(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
-        """Return the scores of all tags for each distinct window of words, and the number of the window of
-        each word.
+        """Score all tags for each distinct window of words. Also returns the number of the window of each
+        word.
 
         Words far from capitals have the window -1.
         """
         distances = _measure_distances_to_capitalised_words(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
         used_words, numbers = find_distinct_integers(words.numbers)
-        vectors = self._embed_words(*self._vocabulary.get_model_ids_of_words_and_shapes(used_words))
+        vectors = self._embed_words(*self._vocabulary.get_model_ids(used_words))
         for layer in self._layers:
             # After each layer, one word less on both sides of a name is still needed.
             reach -= 1
@@ -335,7 +337,7 @@ class _NameFinder:
             summands = [
                 _multiply_word_vectors(vectors, windows[:, place], layer.taps[place]) for place in range(3)
             ]
-            vectors = _add_bias_and_apply_relu_and_batch_norm(
+            vectors = _compute_window_vectors(
                 tuple(products for products, _ in summands),
                 tuple(indexes for _, indexes in summands),
                 layer.bias,
@@ -388,8 +390,8 @@ def _multiply_word_vectors(
 def _multiply_vectors_by_matrix(
     vectors: Float32Array, row_numbers: LongArray, matrix: Float32Array
 ) -> Float32Array:
-    """Multiply some rows of a matrix by another matrix, in blocks of fixed size so that results are always
-    the same.
+    """Multiply the given rows of a matrix by another matrix, in blocks of fixed size so that results are
+    always the same.
     """
     # Matrix products of other sizes may add in another order, and differ in the last digit.
     row_numbers = np.append(row_numbers, np.zeros(-len(row_numbers) % _PRODUCT_ROWS, np.int64))
@@ -406,10 +408,10 @@ def _measure_distances_to_capitalised_words(is_capitalised: BoolArray, text_offs
     positions = np.arange(len(is_capitalised))
     text_starts = np.repeat(text_offsets[:-1], np.diff(text_offsets))
     text_ends = np.repeat(text_offsets[1:], np.diff(text_offsets))
-    last_wanted = np.maximum.accumulate(np.where(is_capitalised, positions, -1))
-    next_wanted = np.minimum.accumulate(np.where(is_capitalised, positions, len(is_capitalised))[::-1])[::-1]
-    left = np.where(last_wanted >= text_starts, positions - last_wanted, _NO_CAPITAL_IN_TEXT)
-    right = np.where(next_wanted < text_ends, next_wanted - positions, _NO_CAPITAL_IN_TEXT)
+    previous_capital = np.maximum.accumulate(np.where(is_capitalised, positions, -1))
+    next_capital = np.minimum.accumulate(np.where(is_capitalised, positions, len(is_capitalised))[::-1])[::-1]
+    left = np.where(previous_capital >= text_starts, positions - previous_capital, _NO_CAPITAL_IN_TEXT)
+    right = np.where(next_capital < text_ends, next_capital - positions, _NO_CAPITAL_IN_TEXT)
     return np.minimum(left, right)
 
 
@@ -418,34 +420,34 @@ def _assign_ids_to_word_windows(
 ) -> tuple[LongArray, LongArray]:
     """Give an id to each distinct window of three words around the words that are needed.
 
-    Returns the id of the window of each word, -1 if it is not wanted, and the words of each window.
-    A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
+    Returns the id of the window of each word, -1 if it is not needed, and the words of each window. A window
+    is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
     """
     text_lengths = np.diff(text_offsets)
     before = np.roll(word_numbers, 1)
     before[text_offsets[:-1][text_lengths > 0]] = -1
     after = np.roll(word_numbers, -1)
     after[text_offsets[1:][text_lengths > 0] - 1] = -1
-    wanted = np.flatnonzero(is_needed)
-    windows = np.stack([before[wanted], word_numbers[wanted], after[wanted]], axis=1)
+    needed = np.flatnonzero(is_needed)
+    windows = np.stack([before[needed], word_numbers[needed], after[needed]], axis=1)
     base = int(word_numbers.max(initial=0)) + 2
     keys = ((windows[:, 0] + 1) * base + windows[:, 1]) * base + windows[:, 2] + 1
     _, first_positions, window_numbers = np.unique(keys, return_index=True, return_inverse=True)
     numbers_of_words = np.full(len(word_numbers), -1)
-    numbers_of_words[wanted] = window_numbers
+    numbers_of_words[needed] = window_numbers
     return numbers_of_words, windows[first_positions]
 
 
 @kernel
-def _add_bias_and_apply_relu_and_batch_norm(
+def _compute_window_vectors(
     products: tuple[Float32Array, ...],
     indexes: tuple[LongArray, ...],
     bias: Float32Array,
     factor: Float32Array,
     shift: Float32Array,
 ) -> Float32Array:
-    """Add the products of the three words of each window and the bias, and apply ReLU and batch
-    normalisation.
+    """Compute the vector of each window: the sum of the products of its three words and the bias, after ReLU
+    and batch normalisation.
     """
     size = len(bias)
     vectors = np.empty((len(indexes[0]), size), np.float32)

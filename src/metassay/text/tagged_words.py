@@ -28,8 +28,8 @@ class TagPair:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
-    """Find all pairs of successive words that match a pattern of tags, and return the second word of each
-    with its tag.
+    """Find all pairs of successive words whose tags match a pattern. Returns the position and the tag of the
+    second word of each pair.
 
     The two words must be separated by exactly one space.
     """
@@ -56,8 +56,8 @@ def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _can_be_second_word_of_tag_pair(word: str, tag_pair: TagPair) -> bool:
-    """Return whether a word can be the second word of a pair that matches a pattern, whatever the words
-    around it are.
+    """Return whether a word can be the second of a pair that matches a pattern, whatever the other word
+    is.
     """
     listed_tags = load_pos_tagger(tag_pair.language).list_dictionary_pos_tags(word)
     if listed_tags and tag_pair.second_tags.isdisjoint(listed_tags):
@@ -80,5 +80,5 @@ def _list_possible_pos_tags(word: str, language: str, *, is_first_word: bool) ->
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def rank_pos_tags_of_word(word: str, language: str) -> tuple[str, ...]:
-    """Return the part-of-speech tags that a word can have without its sentence, the most likely first."""
+    """Rank the part-of-speech tags that a word can have in any sentence, the most likely first."""
     return load_pos_tagger(language).rank_pos_tags(word)

@@ -58,8 +58,8 @@ class WordLists:
         return {key: value for key, value in self.read_tab_separated_rows(list_name, 2)}  # noqa: C416 - dict() has no typed length
 
     def read_lists_by_first_cell(self, list_name: str) -> dict[str, tuple[str, ...]]:
-        """Read a list with two columns, and return for each first cell all second cells, in the order of the
-        file.
+        """Read a list with two columns as a dictionary from each first cell to all of its second cells, in
+        the order of the file.
         """
         groups: dict[str, list[str]] = {}
         for group, word in self.read_tab_separated_rows(list_name, 2):
@@ -67,7 +67,9 @@ class WordLists:
         return {group: tuple(words) for group, words in groups.items()}
 
     def read_sets_by_first_cell(self, list_name: str) -> dict[str, frozenset[str]]:
-        """Read a list with two columns, and return for each first cell the set of all second cells."""
+        """Read a list with two columns as a dictionary from each first cell to the set of its second
+        cells.
+        """
         return {group: frozenset(words) for group, words in self.read_lists_by_first_cell(list_name).items()}
 
 

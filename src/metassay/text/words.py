@@ -56,11 +56,11 @@ def strip_punctuation(word: str) -> str:
 def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:
     """Replace parts of a text, given by their spans. The spans must be in order and must not overlap."""
     parts = []
-    done = 0
+    position = 0
     for (start, end), replacement in replacements:
-        parts += [text[done:start], replacement]
-        done = end
-    return "".join([*parts, text[done:]])
+        parts += [text[position:start], replacement]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 def remove_words(text: str, word_spans: Sequence[Span]) -> str:
@@ -72,16 +72,16 @@ def remove_words(text: str, word_spans: Sequence[Span]) -> str:
     ('I it.', 'I saw')
     """
     parts = []
-    done = 0
+    position = 0
     end_of_text = len(text.rstrip())
     for start, end in word_spans:
-        parts.append(text[done:start])
-        done = end
+        parts.append(text[position:start])
+        position = end
         if end == end_of_text:
             return "".join(parts).rstrip() + text[end:]
-        while text[done].isspace():
-            done += 1
-    return "".join([*parts, text[done:]])
+        while text[position].isspace():
+            position += 1
+    return "".join([*parts, text[position:]])
 
 
 def list_vocabulary(texts: Iterable[str], language: str | None) -> list[str]:

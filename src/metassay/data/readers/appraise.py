@@ -93,8 +93,8 @@ class _ExportedRow:
         return f"{self.document}/{self.segment}" if self.document else self.segment
 
     def get_reason_not_scored(self) -> str | None:
-        """Return why a row does not score the output of a system, such as a tutorial or a check of attention;
-        None if it does.
+        """Return why a row does not score the output of a system, such as "tutorial". Returns None if the row
+        does score one.
         """
         if self.item_type not in OUTPUT_TYPES:
             return TEST_REASON
@@ -190,7 +190,7 @@ def _iterate_export_rows(path: str) -> Iterator[_ExportedRow]:
 
 
 def _parse_end_time(fields: Sequence[str]) -> float:
-    """Return the time at which the annotator finished a row; 0 if the export does not say."""
+    """Return the time at which the annotator finished a row, or 0 if the export does not say."""
     try:
         return float(fields[11])
     except (IndexError, ValueError):
@@ -209,8 +209,7 @@ def _iterate_csv_rows(path: str) -> Iterator[list[str]]:
 
 
 def _build_columns_that_identify_outputs(document_of_output: Mapping[OutputKey, str]) -> pl.DataFrame:
-    """Return a table with the language pair, segment and system of each output, and its document where that
-    is known.
+    """Build a table with the language pair, segment, system and, where known, document of each output.
 
     The document is part of a segment's id only if segment numbers repeat over documents.
     """

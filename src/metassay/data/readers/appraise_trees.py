@@ -20,8 +20,8 @@ _OFFSETS = (1, 2, 0)
 
 
 def list_appraise_exports(test_set_folder: Path) -> list[Path]:
-    """Return the files exported from the annotation tool Appraise in the folder `humeval`, which is inside or
-    next to the test set.
+    """List the files exported from the annotation tool Appraise, in the folder `humeval` inside or next to a
+    test set.
     """
     folders = (test_set_folder / EXPORT_FOLDER, test_set_folder.parent / EXPORT_FOLDER)
     files = [path for folder in folders for path in sorted(folder.glob("*.csv"))]
@@ -31,8 +31,8 @@ def list_appraise_exports(test_set_folder: Path) -> list[Path]:
 def read_appraise_scores(
     exports: list[Path], segments: pl.DataFrame, language_pair: str
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """Read the human scores of a language pair from exports of Appraise into a table with a row per system
-    and segment. Also returns notes.
+    """Read the human scores of a language pair from exports of the annotation tool Appraise. Returns a table
+    with a row per system and segment, and notes.
 
     `segments` has `seg_id` from 1 and `doc_id`. Exports that repeat a score of the same annotator count once.
     """
@@ -65,9 +65,7 @@ def _find_segment_number_offset(
     document_of_segment_number: dict[int, str],
     path: Path,
 ) -> int:
-    """Return the number that must be added to the segment numbers of an export to match those of the
-    texts.
-    """
+    """Find the number that must be added to the segment numbers of an export to match those of the texts."""
     for offset in _OFFSETS:
         if all(
             _find_document_of_segment(export, key, offset, document_of_segment_number)
@@ -83,8 +81,7 @@ def _find_segment_number_offset(
     )
     raise InputError(
         f"segment {export.segments[wrong]} is of document {export.documents[wrong]!r}, but the texts have "
-        "another "
-        "document there.",
+        "another document there.",
         location=InputLocation(str(path)),
         remedy="Use the export that belongs to these texts.",
     )
@@ -93,8 +90,8 @@ def _find_segment_number_offset(
 def _find_document_of_segment(
     export: AppraiseExport, output_key: OutputKey, offset: int, document_of_segment_number: dict[int, str]
 ) -> str | None:
-    """Return the document to which a segment of an export belongs according to the texts; None if they have
-    no such segment.
+    """Return the document that contains a segment of an export according to the texts. Returns None if the
+    texts have no such segment.
     """
     segment = export.segments[output_key]
     return document_of_segment_number.get(int(segment) + offset) if segment.isdecimal() else None

@@ -102,12 +102,14 @@ def _build_too_large_error(byte_limit: int, path: str) -> InputError:
 
 
 def _compute_decompressed_size_limit(compressed_size: int) -> int:
-    """Return how many bytes content of this compressed size may have after it is decompressed."""
+    """Compute how many bytes content may have after decompression, given the size of the compressed
+    content.
+    """
     return _read_size_limit_from_environment() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
 
 
 def _read_size_limit_from_environment() -> int | None:
-    """Read the size limit in bytes from the environment; None if the variable is not set."""
+    """Read the size limit in bytes from the environment. Returns None if the variable is not set."""
     megabytes = os.environ.get(LIMIT_VARIABLE, "").strip()
     if not megabytes:
         return None

@@ -58,7 +58,7 @@ def parse_table_with_guessed_delimiter(
 
 
 def _would_quotes_join_complete_lines(text: str, delimiter: str, file: str) -> bool:
-    """Return whether reading quotes as in CSV would join several lines to one row, although each line is a
+    """Return whether reading quotes as in CSV would join several lines into one row, although each line is a
     complete row.
 
     A file with quoted line ends has lines with fewer fields than its header.
@@ -77,7 +77,9 @@ def _would_quotes_join_complete_lines(text: str, delimiter: str, file: str) -> b
 
 
 def _guess_delimiter(text: str, usual_delimiter: str | None) -> str:
-    """Return the character that occurs most often in the header, outside quotes."""
+    """Guess the delimiter of a table: the possible delimiter that occurs most often in the header, outside
+    quotes.
+    """
     header = re.sub(r'"[^"\n]*"', "", text.split("\n", 1)[0])
     if usual_delimiter == "\t" and "\t" in header:  # a name may contain commas, but no tab
         return "\t"
@@ -204,8 +206,8 @@ def _find_line_end(text: str, start: int) -> int:
 def _split_quoted_row(
     text: str, start: int, delimiter: str, location: InputLocation
 ) -> tuple[list[str], int]:
-    """Split the row that begins at `start` into its fields. Also returns where it ends, because quoted fields
-    may contain line breaks.
+    """Split the row that begins at `start` into its fields, which may contain line breaks. Also returns where
+    the row ends.
     """
     fields: list[str] = []
     while True:
@@ -232,8 +234,9 @@ def _split_quoted_row(
 def _end_row_after_quoted_field(
     text: str, field_end: int, fields: list[str], location: InputLocation
 ) -> tuple[list[str], int]:
-    """Return the fields and the end of a row whose last field is quoted. A carriage return before the line
-    break belongs to this field.
+    """Return the fields and the end of a row whose last field is quoted.
+
+    A carriage return before the line break belongs to this field.
     """
     record_end = field_end
     if text.startswith("\r", field_end):
@@ -246,8 +249,8 @@ def _end_row_after_quoted_field(
 
 
 def _find_closing_quote(text: str, start: int) -> int | None:
-    """Return the position of the next quote that is not doubled, as quotes inside a field are; None if there
-    is no such quote.
+    """Find the quote that closes a field, skipping doubled quotes inside the field. Returns None if there is
+    no such quote.
     """
     position = text.find('"', start)
     while position >= 0:
@@ -275,8 +278,8 @@ def _check_header(header: Sequence[str], file: str) -> None:
 
 
 def _suggest_remedy_for_wrong_field_count(file: str, *, quoting: str, delimiter: str) -> str | None:
-    """Return advice for the user about a row with more or fewer fields than the header; None if there is no
-    advice.
+    """Return advice for the user about a row with more or fewer fields than the header, or None if there is
+    no advice.
     """
     if quoting == "none":
         return "If the file quotes its fields, try --quoting minimal."

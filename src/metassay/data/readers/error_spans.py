@@ -171,8 +171,8 @@ def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | N
 
 
 def _parse_error_span_of_row(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
-    """Return the error in a row with the columns `start` and `end`: a list with one span, or an empty list if
-    there is no error.
+    """Parse the error in a row with the columns `start` and `end`. Returns a list with one span, or an empty
+    list if there is no error.
     """
     if row["start"] in {None, ""} or not _is_error_severity(row.get("severity")):
         return []
@@ -181,7 +181,7 @@ def _parse_error_span_of_row(row: Mapping[str, Any], location: InputLocation) ->
 
 
 def _find_tagged_error_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
-    """Return the start and end of each text between the tags `<v>` and `</v>`, counted in the text without
+    """Find the start and end of each text between the tags `<v>` and `</v>`, counted in the text without
     tags.
     """
     if not _is_error_severity(row.get("severity")):

@@ -49,7 +49,7 @@ class EspnetReader(Reader):
 
 
 def _find_result_folders(folder: Path) -> list[Path]:
-    """Return all folders below a folder that contain both a reference and an output, sorted."""
+    """Find all folders inside a folder that contain both reference and output transcripts, sorted."""
     candidates: set[Path] = set()
     for depth in range(_MAXIMUM_DEPTH):
         candidates.update(folder.glob(f"{'*/' * depth}{SCORE_FOLDER}"))

@@ -46,8 +46,8 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
         ) from None
     if table.is_empty():
         raise build_missing_rows_error(file)
-    whole = [name for name in table.columns if _is_whole_number_column(table[name])]
-    return table.with_columns(pl.col(whole).cast(pl.Int64))
+    whole_number_columns = [name for name in table.columns if _is_whole_number_column(table[name])]
+    return table.with_columns(pl.col(whole_number_columns).cast(pl.Int64))
 
 
 def _is_whole_number_column(column: pl.Series) -> bool:

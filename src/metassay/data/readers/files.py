@@ -67,7 +67,9 @@ def is_pipe(path: str) -> bool:
 
 
 def check_readable_path(path: str) -> str:
-    """Return the path unchanged. A path that is empty, is not valid UTF-8 or does not exist is an error."""
+    """Raise an error if a path is empty, is not valid UTF-8 or does not exist. Otherwise return the path
+    unchanged.
+    """
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -159,7 +161,9 @@ def get_file_stem(path: str) -> str:
 
 
 def get_file_ending(path: str) -> str:
-    """Return the ending of a file in lower case, without that of a compression: `.csv` for `a.csv.gz`."""
+    """Return the ending of a file in lower case, ignoring the ending of a compression: `.csv` for
+    `a.csv.gz`.
+    """
     name = Path(path).name.lower()
     for ending in COMPRESSION_ENDINGS:
         name = name.removesuffix(ending)

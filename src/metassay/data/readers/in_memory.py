@@ -58,7 +58,7 @@ def _convert_pandas_cell(cell: Any) -> Any:
 
 
 def _check_is_data_frame(converted_table: pl.DataFrame | pl.Series) -> pl.DataFrame:
-    """Return a converted table unchanged. A single column instead of a table is an error."""
+    """Raise an error if a converted table is a single column. Otherwise return the table unchanged."""
     if not isinstance(converted_table, pl.DataFrame):
         raise InputError("a table was expected, not a single column.")
     return converted_table

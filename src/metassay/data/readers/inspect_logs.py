@@ -180,14 +180,14 @@ def _extract_message_text(message_content: Any) -> str | None:
 
 
 def _extract_output_text(model_output: Mapping[str, Any]) -> str | None:
-    """Return the text of the first answer that a model gave; None if it gave none."""
+    """Return the text of the first answer that a model gave, or None if it gave none."""
     choices = model_output.get("choices") or []
     return _extract_message_text(choices[0].get("message")) if choices else None
 
 
 def _parse_sample_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:
-    """Return the scores of a sample by the name of the scorer, or by `SCORER/VALUE` for a scorer with several
-    values.
+    """Parse the scores of a sample by the name of the scorer. A scorer with several values has a score
+    `SCORER/VALUE` for each.
     """
     if not isinstance(scores, Mapping):
         return {}

@@ -84,7 +84,7 @@ class InspectSamplesReader(Reader):
 
 
 def _parse_score_columns(score_columns: pl.DataFrame, path: str) -> list[dict[str, float | None]]:
-    """Return the scores of every row as a dictionary from the name of the scorer to the score."""
+    """Convert every row of a table of scores to a dictionary from the name of the scorer to the score."""
     rows = []
     for number, cells in enumerate(score_columns.iter_rows(named=True), start=1):
         location = InputLocation(path, number)

@@ -78,8 +78,8 @@ def _parse_qrels_grades(grade_texts: pl.Series, line_numbers: pl.Series, path: s
 
 
 def _extract_relevance_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Return the columns `item, document, grade` of a table of judgements, with these names. A repeated
-    judgement is an error.
+    """Extract the columns `item, document, grade` from a table of relevance judgements. A repeated judgement
+    is an error.
     """
     item = _find_required_judgement_column(table, ranking.COLUMNS["item"], "item", path)
     document = _find_required_judgement_column(table, ranking.COLUMNS["document"], "document", path)
@@ -105,7 +105,7 @@ def _extract_relevance_judgements(table: pl.DataFrame, path: str) -> pl.DataFram
 def _find_required_judgement_column(
     table: pl.DataFrame, accepted_names: Sequence[str], role: str, path: str
 ) -> str:
-    """Return the first column that has one of the accepted names. If there is none, raise an error that names
+    """Find the first column that has one of the accepted names. If there is none, raise an error that names
     the role of the column.
     """
     columns = select_columns_by_name(table.columns, accepted_names)

@@ -41,7 +41,7 @@ def read_kaldi_transcripts(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
 
 
 def read_kaldi_text(path: str) -> pl.DataFrame:
-    """Read a file of Kaldi in which each line has an utterance id and its words into a table `utt_id, text,
+    """Read a Kaldi file, which has an utterance id and its words on each line, into a table `utt_id, text,
     line`.
     """
     rows = []

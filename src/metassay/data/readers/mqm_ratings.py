@@ -42,7 +42,8 @@ FREE_CATEGORIES = ("source error", "source issue", "creative reinterpretation")
 
 
 def find_error_weight(category: str, severity: str) -> float:
-    """Return the weight of an error in MQM scores by its category and severity; NaN for an unknown severity.
+    """Return the weight of an error in MQM scores, given its category and severity. The weight is NaN for an
+    unknown severity.
 
     >>> find_error_weight("Fluency/Punctuation", "Minor")
     0.1
@@ -60,8 +61,8 @@ def find_error_weight(category: str, severity: str) -> float:
 
 
 def is_mqm_table(table: pl.DataFrame) -> bool:
-    """Return whether a table has the columns of marked errors (`system`, `category`, `severity`), with a row
-    per error.
+    """Return whether a table has a row per marked error, with the columns `system`, `category` and
+    `severity`.
     """
     return {"system", "category", "severity"} <= {name.lower() for name in table.columns}
 
@@ -94,7 +95,7 @@ def compute_mqm_scores_by_rater(marked_errors: pl.DataFrame, *, file: str = "") 
 
 
 def _add_error_weights(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
-    """Add the weight of each error to a table of different categories and severities."""
+    """Add the MQM weight to each row of a table of distinct error categories and severities."""
     weights = []
     for category, severity in error_types.iter_rows():
         weight = find_error_weight(category or "", severity or "")
@@ -165,8 +166,8 @@ def check_line_count_of_each_system(
 
 
 def _compute_mqm_score_of_rating(rating_text: str, location: InputLocation) -> float | None:
-    """Compute the MQM score of a segment from the JSON text that lists its errors; None if the segment is
-    unrated.
+    """Compute the MQM score of a segment from the JSON text that lists its errors. Returns None if the
+    segment is unrated.
     """
     rating, _, _ = rating_text.partition("\t")
     if rating.strip().lower() in cells.MISSING_SCORES:

@@ -112,8 +112,9 @@ class _LanguagePair:
         return ids.with_row_index("_number", offset=1)
 
     def find_human_score_files(self, score_level: str) -> dict[str, Path]:
-        """Return the files with human scores by the name of the score. `score_level` is `seg` for scores of
-        segments, `doc` for those of documents.
+        """Find the files of human scores of this language pair, by the name of the score.
+
+        `score_level` is `seg` for scores of segments, `doc` for those of documents.
         """
         ending = f".{score_level}.score"
         files = {}
@@ -125,10 +126,11 @@ class _LanguagePair:
     def find_metric_score_files(
         self, score_level: str, references: Sequence[str] | None = None
     ) -> dict[str, Path]:
-        """Return the files with metric scores by the name of metric and reference, such as `BLEU-refA`.
-        `score_level` is `seg`, `doc` or `sys`, for scores of segments, documents or systems.
+        """Find the files of metric scores of this language pair, by the name of metric and reference, such as
+        `BLEU-refA`.
 
-        With `references`, only metrics that use one of them or the source alone.
+        `score_level` is `seg`, `doc` or `sys`, for scores of segments, documents or systems. With
+        `references`, only metrics that use one of them or the source alone are returned.
         """
         ending = f".{score_level}.score"
         files = {}
@@ -174,7 +176,7 @@ def read_marked_errors(
 
     If people left several rating files, that of the human score `human_score` is read, else the first.
     """
-    marked = []
+    marked_errors = []
     test_sets = _list_test_sets(Path(folder))
     for test_set, lp in _list_language_pairs(test_sets):
         files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
@@ -190,8 +192,8 @@ def read_marked_errors(
         by_metric = {}
         for path in sorted((test_set / "metric-scores" / lp).glob("*.seg.rating")):
             by_metric[path.name.removesuffix(".seg.rating")] = read_error_spans(str(path))
-        marked.append(MarkedErrors(by_people, by_metric))
-    return marked
+        marked_errors.append(MarkedErrors(by_people, by_metric))
+    return marked_errors
 
 
 def _list_test_sets(folder: Path) -> list[Path]:
@@ -210,12 +212,12 @@ def _is_test_set(folder: Path) -> bool:
     human scores or outputs.
     """
     subfolders = {path.name for path in folder.iterdir() if path.is_dir()}
-    needed = (
+    sufficient_subfolders = (
         {"human-scores", "metric-scores"},
         {"human-scores", "documents"},
         {"system-outputs", "documents"},
     )
-    return any(names <= subfolders for names in needed)
+    return any(names <= subfolders for names in sufficient_subfolders)
 
 
 def _has_scores_or_texts(test_set: Path, language_pair: str) -> bool:
@@ -304,7 +306,7 @@ def _read_language_pair(
 
 
 def _list_outputs(language_pair: _LanguagePair) -> pl.DataFrame:
-    """Return a table `system, seg_id` with a row for every output of a language pair."""
+    """List all outputs of a language pair in a table `system, seg_id` with a row per output."""
     files = (language_pair.test_set / "system-outputs" / language_pair.lp).glob("*")
     systems = sorted({path.stem for path in files if path.suffix in {".txt", ".jsonl"}})
     return pl.DataFrame({"system": systems}, schema={"system": pl.String}).join(
@@ -313,8 +315,8 @@ def _list_outputs(language_pair: _LanguagePair) -> pl.DataFrame:
 
 
 def _add_texts_of_references(table: pl.DataFrame, language_pair: _LanguagePair) -> pl.DataFrame:
-    """Add the texts of reference translations that people rated like outputs of systems, if no file of
-    outputs holds them.
+    """Add the texts of rated reference translations that no file of outputs holds. People rated them like
+    outputs of systems.
     """
     if "hyp" not in table.columns or (language_pair.test_set / "metric-scores").is_dir():
         return table
@@ -369,8 +371,8 @@ def _read_human_scores(language_pair: _LanguagePair) -> dict[str, pl.DataFrame]:
 
 
 def _read_metric_scores(language_pair: _LanguagePair, references: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """Read the scores of segments by all metrics that use one of these references or no reference, as a table
-    for each metric.
+    """Read the segment scores of all metrics that use one of the given references or no reference. Returns a
+    table for each metric.
     """
     files = language_pair.find_metric_score_files("seg", references)
     return {name: _read_score_file(path, name, language_pair.segments.height) for name, path in files.items()}
@@ -434,7 +436,7 @@ def _read_language_pair_by_document(
 def _average_scores_by_document(
     scores: pl.DataFrame, score_name: str, language_pair: _LanguagePair
 ) -> pl.DataFrame:
-    """Return the mean score of the segments of each document, for every system. The column `seg_id` has the
+    """Average the scores of the segments of each document, for every system. In the result, `seg_id` is the
     number of the document.
     """
     numbers = language_pair.segments.join(language_pair.documents, on="doc_id", maintain_order="left").select(
@@ -448,8 +450,8 @@ def _average_scores_by_document(
 def _join_texts_by_document(
     language_pair: _LanguagePair, systems: pl.Series, references: Sequence[str]
 ) -> pl.DataFrame:
-    """Return a table with a row per system and document, in which the texts of its segments are joined. A
-    text is null if that of any segment is missing.
+    """Join the texts of the segments of each document, for every system. A text is null if it is missing for
+    any segment.
     """
     outputs = language_pair.segments.join(systems.to_frame(), how="cross")
     texts = add_text_columns(
@@ -493,7 +495,7 @@ def _read_score_file(path: Path, score_name: str, segment_count: int) -> pl.Data
 
 
 def _choose_references(language_pair: _LanguagePair, requested_references: Sequence[str]) -> list[str]:
-    """Return the references that the user requested, if they exist, or else the standard reference of the
+    """Choose the references that the user requested or, without a request, the standard reference of the
     language pair.
     """
     available = {name.rpartition("-")[2] for name in language_pair.find_metric_score_files("seg")} - {

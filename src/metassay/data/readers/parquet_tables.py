@@ -40,7 +40,7 @@ def is_large_parquet(path: str) -> bool:
 
 
 def read_large_parquet(path: str) -> pl.DataFrame:
-    """Read a Parquet file part by part, so that it never is in memory as a whole."""
+    """Read a Parquet file part by part, so that it is never in memory as a whole."""
     import pyarrow as pa
 
     return _parse_parquet_stream(pa.OSFile(path), path)
@@ -82,8 +82,8 @@ def _parse_parquet_stream(stream: pa.NativeFile, file: str) -> pl.DataFrame:
 
 
 def _iterate_row_groups(parquet: pq.ParquetFile) -> Iterator[pl.DataFrame]:
-    """Yield a Parquet file in parts, as tables of the rows that were written together, so that only one part
-    is in memory.
+    """Yield the rows of a Parquet file in the groups in which they were written, so that only one group is in
+    memory.
     """
     if not parquet.num_row_groups:
         yield pl.DataFrame(pl.from_arrow(parquet.schema_arrow.empty_table()))

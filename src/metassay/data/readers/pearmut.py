@@ -171,21 +171,22 @@ class _AnnotatedSegment:
         return AnnotatedOutput(row, self.user, annotation, self.location)
 
     def _choose_segment_and_document_ids(self) -> tuple[str, str]:
-        """Return an id for the segment and one for its document.
+        """Choose an id for the segment and an id for its document.
 
         Without an id in the file, a hash of the source texts is used, which is the same for all users.
         """
         segments = [segment if isinstance(segment, dict) else {} for segment in self.document]
         ids = [segment.get("item_id", segment.get("doc_id")) for segment in segments]
-        named = ids[self.position]
-        if named is None:
+        own_id = ids[self.position]
+        if own_id is None:
             sources = json.dumps([segment.get("src") for segment in segments])
-            named = hashlib.blake2b(sources.encode(), digest_size=5).hexdigest()
-            return f"{named}-{self.position + 1}", named
-        document_id = _SEGMENT_NUMBER.sub("", str(named))
-        if ids.count(named) > 1:
-            return f"{named}-{self.position + 1}", document_id
-        return str(named), document_id
+            document_hash = hashlib.blake2b(sources.encode(), digest_size=5).hexdigest()
+            return f"{document_hash}-{self.position + 1}", document_hash
+        document_id = _SEGMENT_NUMBER.sub("", str(own_id))
+        # Several segments with the same id: it is the id of their document.
+        if ids.count(own_id) > 1:
+            return f"{own_id}-{self.position + 1}", document_id
+        return str(own_id), document_id
 
 
 def is_pearmut_file(path: str) -> bool:

@@ -34,8 +34,7 @@ def read_lines(path: str) -> list[str]:
 def read_parallel_lines(
     references: Sequence[str], outputs: Sequence[str], source: str | None = None
 ) -> pl.DataFrame:
-    """Read text files in which the same line number is the same segment into a table with a row per system
-    and segment.
+    """Read text files whose line n belongs to segment n into a table with a row per system and segment.
 
     The name of a file of outputs is the system. All files must have the same number of lines.
     """

@@ -85,8 +85,8 @@ class PromptfooReader(Reader):
 
 
 def _get_test_number_of_each_result(promptfoo_results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the number of the test of each result. Without such numbers, results with equal variables belong
-    to the same test.
+    """Return the number of the test that each result belongs to. Results without such numbers belong to the
+    same test if their variables are equal.
     """
     numbers: dict[str, str] = {}
     tests = []
@@ -117,9 +117,7 @@ def _get_prompt_name(promptfoo_result: Mapping[str, Any]) -> str:
 
 
 def _find_expected_output(promptfoo_result: Mapping[str, Any]) -> str | None:
-    """Return the expected output of a result, which is in a variable or in an assertion; None if there is
-    none.
-    """
+    """Find the expected output of a result in its variables or assertions. Returns None if there is none."""
     variables = promptfoo_result.get("vars") or {}
     for name in _REFERENCE_VARIABLES:
         if isinstance(variables.get(name), str):

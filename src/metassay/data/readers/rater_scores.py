@@ -14,8 +14,8 @@ _SORT_COLUMNS = ("testset", "lp", "seg_id", "system")
 def add_rater_scores(
     outputs: pl.DataFrame, scores_by_rater: Sequence[Mapping[str, float | None]], score_name: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add a column with the mean score of all raters and, if there are few raters, a column with the scores
-    of each.
+    """Add a column with the mean score of all raters and, if there are few raters, a column of scores for
+    each rater.
 
     `scores_by_rater` has the scores of each row. Returns the table, sorted by its key columns, and notes.
     """

@@ -35,7 +35,7 @@ def is_rating_log(path: str) -> bool:
 
 
 def read_rating_log(path: str, *, rating_threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
-    """Read a log of ratings into a table in which an item is relevant to a user (grade 1) if its rating
+    """Read a log of ratings as relevance judgements. An item is relevant to a user (grade 1) if the rating
     reaches a threshold, else not (grade 0).
 
     Fields are separated by `::` (MovieLens 1M and 10M), tab (100K), comma or semicolon. Without a header,
@@ -46,7 +46,7 @@ def read_rating_log(path: str, *, rating_threshold: float = DEFAULT_THRESHOLD) -
     separator = next(mark for mark in ("::", "\t", ";", ",", "") if mark in first_line)
     if not separator:
         raise InputError(
-            "user, item and rating are not parted by `::`, tab, comma or semicolon.",
+            "user, item and rating are not separated by `::`, tab, comma or semicolon.",
             location=InputLocation(file=path, line=lines["line"][0]),
         )
     positions = _find_rating_log_columns(first_line.split(separator))
@@ -60,8 +60,8 @@ def read_rating_log(path: str, *, rating_threshold: float = DEFAULT_THRESHOLD) -
 
 
 def _find_rating_log_columns(header: Sequence[str]) -> dict[str, int] | None:
-    """Return the positions of the columns of users, items and ratings in a header; None if one of them is
-    missing.
+    """Find the positions of the columns of users, items and ratings in a header. Returns None if one of them
+    is missing.
     """
     names = [name.strip(' "\r').lower() for name in header]
     positions = {}

@@ -36,8 +36,8 @@ _PACKAGE = "metassay.data.readers"
 
 @dataclass(frozen=True)
 class ReaderEntry:
-    """An entry in the list of built-in readers: where the reader is defined, and the names of the files that
-    it can read.
+    """An entry in the list of built-in readers: the class of the reader, and the names of the files that it
+    can read.
     """
 
     module: str
@@ -53,8 +53,8 @@ class ReaderEntry:
         return reader
 
     def can_read_file_name(self, path: str) -> bool:
-        """Return whether the reader may be able to read a path, judged by the ending of the file or by
-        whether the path is a folder.
+        """Return whether the reader may be able to read a file or folder, judged only by the ending of its
+        name.
         """
         if Path(path).is_dir():
             return self.reads_folders
@@ -182,8 +182,8 @@ def read_table_to_join(path: str, options: ReaderOptions) -> RawTable:
 
 
 def add_language_pair_column(table: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `lp` if another column, such as `language_pair`, names the language pair, or if one
-    column names the source language and another one the target language.
+    """Add the column `lp` (language pair) if another column, or a column of source and one of target
+    languages, holds the language pair.
     """
     columns = {}
     for name in reversed(table.columns):
@@ -219,7 +219,7 @@ def _are_language_pairs(column: pl.Series) -> bool:
 
 
 def download_remote_paths(source: Any) -> list[str]:
-    """Return all paths of a source as paths on this machine. Remote files are downloaded first.
+    """Download the remote files among some paths. Returns all paths as paths on this machine.
 
     Raises an error if the source is neither a path nor a sequence of paths.
     """
@@ -258,7 +258,7 @@ def _read_tables_of_path(path: str, options: ReaderOptions) -> list[RawTable]:
 
 
 def _find_reader_of_path(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
-    """Return the first reader that recognises a file or folder; None if there is none."""
+    """Find the first reader that recognises a file or folder. Returns None if there is none."""
     # A plug-in opens the file itself, and a pipe can be opened only once.
     if not is_pipe(path):
         for reader in plugin_readers:

@@ -38,8 +38,8 @@ _ACCESS_REMEDY = "Check the address and your rights; keys are given as the packa
 
 
 def download_if_remote(path: str | os.PathLike[str]) -> str:
-    """Return a path on this machine. If the given path is a remote address, such as `s3://…`, its files are
-    downloaded first.
+    """Download the files of a remote address such as `s3://…`. Returns the path on this machine; a local path
+    is returned unchanged.
     """
     address = os.fspath(path)
     if not is_remote_path(path):
@@ -120,7 +120,7 @@ def is_local_filesystem(filesystem: Any) -> bool:
 
 
 def choose_local_path(address: str, filesystem: Any, remote_path: str) -> Path:
-    """Return the path on this machine to which a remote file is downloaded.
+    """Choose the path on this machine to which a remote file is downloaded.
 
     Folders and name are the same as in the address, because readers take system and test set from them.
     """

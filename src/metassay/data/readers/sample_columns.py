@@ -17,7 +17,7 @@ SCORE_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def parse_optional_score(json_value: Any, location: InputLocation) -> float | None:
-    """Return a score in a JSON file as a float. Values that are not numbers, such as explanations, become
+    """Convert a score in a JSON file to a float. Values that are not numbers, such as explanations, become
     None.
     """
     if isinstance(json_value, str):
@@ -35,7 +35,7 @@ def parse_optional_score(json_value: Any, location: InputLocation) -> float | No
 
 
 def select_metadata_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
-    """Return the values of a JSON object by which outputs can be grouped: texts, numbers and booleans.
+    """Select the values of a JSON object by which outputs can be grouped: texts, numbers and booleans.
 
     With `maximum_length`, longer texts are left out.
     """
@@ -50,17 +50,15 @@ def select_metadata_values(json_fields: Any, maximum_length: int | None = None) 
 
 
 def choose_unused_column_name(name: str, taken_names: Iterable[str], prefix: str) -> str:
-    """Return a column name, with the prefix before it if the name is already used or would be read as
-    something else.
-    """
+    """Return a column name, with a prefix if the name is already used or would be read as something else."""
     return f"{prefix}{name}" if name in taken_names or is_reserved_column(name) else name
 
 
 def build_columns_from_dicts(
     rows: Sequence[Mapping[str, Any]], taken_names: Iterable[str], prefix: str
 ) -> pl.DataFrame:
-    """Build a table with a column for every key that occurs in any of some dictionaries. A dictionary without
-    the key has null there.
+    """Build a table from a dictionary per row, with a column for every key. Where a dictionary lacks a key,
+    the column is null.
 
     Values of different types become texts. A name that is taken or reserved gets the prefix.
     """
@@ -82,7 +80,7 @@ def build_sample_table(
     metadata: Sequence[Mapping[str, Any]],
     notes: tuple[str, ...] = (),
 ) -> RawTable:
-    """Build one table from the outputs in the log of an evaluation tool, with the scores and the metadata of
+    """Build one table from the log of an evaluation tool: the outputs, with the scores and the metadata of
     each output.
     """
     score_columns = build_columns_from_dicts(scores, outputs.columns, "score_")

@@ -85,7 +85,7 @@ class SpeechManifestReader(Reader):
 
 
 def _find_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str | None:
-    """Return the first of the given names that is a key of the manifest; None if there is none."""
+    """Find the first of the given names that is a key of the manifest. Returns None if there is none."""
     for name in key_names:
         if name in manifest.columns:
             return name
@@ -93,8 +93,8 @@ def _find_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str 
 
 
 def _require_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str], role: str, path: str) -> str:
-    """Return the first of the given names that is a key of the manifest. If there is none, raise an error
-    that names its role.
+    """Find the first of the given names that is a key of the manifest. If there is none, raise an error that
+    names the role of the key.
     """
     key = _find_manifest_key(manifest, key_names)
     if key is None:

@@ -86,8 +86,8 @@ def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None =
 def parse_table(
     content: bytes, path: str, *, quoting: str = "minimal", notes: list[str] | None = None
 ) -> pl.DataFrame:
-    """Parse the content of a file, already decompressed, into a table. The ending of the path says which
-    format it has.
+    """Parse the decompressed content of a file as a table. The ending of the path says which format the
+    content has.
     """
     file = "standard input" if path == "-" else path
     ending = get_file_ending(path)

@@ -27,8 +27,8 @@ def list_lines_without_comments(text: str, path: str) -> pl.DataFrame:
 def split_lines_into_fields(
     text: str, path: str, pattern: str, field_names: Sequence[str], expected: str, remedy: str
 ) -> pl.DataFrame:
-    """Split each line with content into fields by a regular expression, and return them as a table with the
-    line numbers.
+    """Split each line that is neither empty nor a comment into fields by a regular expression. Returns a
+    table of the fields and line numbers.
 
     Raises an error for a line that does not match; `expected` completes "3 words, but …".
     """

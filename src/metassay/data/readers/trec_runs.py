@@ -72,8 +72,8 @@ def parse_trec_run(text: str, path: str) -> pl.DataFrame:
 
 
 def _extract_run_names_from_tags(tags: pl.Series) -> pl.Series:
-    """Return the name of the run for each line. If the last fields differ between lines, only their first
-    word counts.
+    """Extract the name of the run from the tag of each line. If tags differ between lines, the name is the
+    first word of the tag.
     """
     if tags.n_unique() == 1:
         return tags

@@ -65,7 +65,7 @@ def read_trn_transcripts(reference: str, outputs: Sequence[str]) -> pl.DataFrame
 
 
 def _split_id_from_transcript(trn_line: str) -> tuple[str, str] | None:
-    """Return the utterance id and the transcript of a line; None if the line does not end with an id in
+    """Split a line into utterance id and transcript. Returns None if the line does not end with an id in
     parentheses.
     """
     if "(" not in trn_line:

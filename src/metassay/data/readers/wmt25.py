@@ -134,9 +134,7 @@ class _Outputs:
 
 
 def _split_segment_id(segment_id: str) -> dict[str, str]:
-    """Return the document that the id of a segment names and, if it names them too, the language pair and the
-    domain.
-    """
+    """Split the id of a segment into its document and, if the id names them, its language pair and domain."""
     parts = segment_id.split(ID_SEPARATOR)
     document = segment_id.rpartition(ID_SEPARATOR)[0] or segment_id
     names = {"seg_id": segment_id, "doc_id": document}
@@ -146,8 +144,8 @@ def _split_segment_id(segment_id: str) -> dict[str, str]:
 
 
 def _find_wmt25_data_folder(path: str) -> Path | None:
-    """Return the folder with files of outputs or metric scores: the given one or its subfolder `data`. None
-    if neither has any.
+    """Find the folder with files of outputs or metric scores: the given one or its subfolder `data`. Returns
+    None if neither has any.
     """
     for folder in (Path(path), Path(path) / "data"):
         for name, field_name in (("systems", '"hypothesis"'), ("automatic_scores", '"metric_scores"')):
