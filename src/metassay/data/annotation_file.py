@@ -101,8 +101,9 @@ def unescape_formula(cell_text: str) -> str:
 
 
 def _find_delimiter(file_text: str) -> str:
-    """Find the delimiter of an annotation file: a comma, or the semicolon or tab with which some spreadsheets
-    save.
+    """Find the character that separates the cells of an annotation file: a comma, a semicolon or a tab.
+
+    Some spreadsheets save CSV files with semicolons or tabs.
     """
     after_item = file_text[len(ITEM) : len(ITEM) + 1]
     return after_item if after_item in {",", ";", "\t"} else ","

@@ -78,8 +78,8 @@ def combine_ranking_tables(
 def _build_table_of_retrieved_documents(
     raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> pl.DataFrame:
-    """Build a table with one row per retrieved document: its system, item, document id, score, metadata and
-    place in the input file.
+    """Build a table with one row per retrieved document: system, item, document id, score, metadata and place
+    in the input file.
     """
     frame = raw_table.frame
     file = raw_table.file
@@ -257,7 +257,7 @@ def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str
 
 
 def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """Build an empty ranked list for every judged topic and system without a list."""
+    """Build an empty ranked list for each combination of a system and a judged topic that has no list."""
     systems = existing_lists.select(pl.col("system").unique().sort())
     topics = qrels.select(pl.col("item").unique().sort())
     missing = systems.join(topics, how="cross").join(existing_lists, on=("system", "item"), how="anti")
@@ -265,8 +265,8 @@ def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: p
 
 
 def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, are_lists_added: bool) -> str:
-    """Return a note that says how many ranked lists are missing for judged topics, and how the missing lists
-    are scored.
+    """Return a note that says how many ranked lists are missing for judged topics, and what this means for
+    the scores.
     """
     consequence = "They get a score of 0." if are_lists_added else "They are left out of the means."
     systems = missing_lists["system"].n_unique()

@@ -136,8 +136,10 @@ def combine_output_tables(
 
 
 def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
-    """Rename two columns of a table of pairs to `worse` and `perturbation`, and check that `worse` holds
-    texts.
+    """Rename the columns with worse versions of outputs, and with how these were made, to `worse` and
+    `perturbation`.
+
+    Raises an error if the worse versions are not texts.
     """
     chosen = {}
     for role in PAIR_COLUMNS:
@@ -161,8 +163,8 @@ def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | No
 
 
 def _sort_pairs_by_all_columns(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Sort pairs by the values of all columns that can be sorted, so that the order of the input does not
-    matter.
+    """Sort pairs of an output and a worse version by all columns that can be sorted, so that the order of the
+    input does not matter.
     """
     sortable = [name for name, dtype in pairs.schema.items() if not dtype.is_nested()]
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
@@ -171,7 +173,7 @@ def _sort_pairs_by_all_columns(pairs: pl.DataFrame) -> pl.DataFrame:
 def _rename_and_check_columns(
     raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> _OutputTable:
-    """Rename the columns of an input table to those of a data set, and check its ids, texts and scores."""
+    """Rename the columns of an input table to those of a data set, and check all ids, texts and scores."""
     frame = raw_table.frame
     file = raw_table.file
     chosen = dict(chosen_columns or {})
@@ -369,8 +371,8 @@ def _concatenate_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _drop_incomplete_rows(
     outputs: pl.DataFrame, *, rows_are_pairs: bool
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Drop rows without an output, a worse text or a reference. Also returns how many rows were dropped for
-    each reason.
+    """Drop rows that lack an output, a reference or, in a table of pairs, the worse version of the output.
+    Also returns the number of dropped rows by reason.
     """
     requirements = {"no output": pl.col("output").is_not_null()}
     if rows_are_pairs:

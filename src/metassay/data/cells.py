@@ -177,7 +177,9 @@ def build_infinite_score_error(location: InputLocation) -> InputError:
 
 
 def find_missing_scores(column: pl.Series) -> pl.Series:
-    """Mark the texts of a column that stand for a missing score, such as `n.a.` and empty texts."""
+    """Return a Boolean column that is true for texts that stand for a missing score, such as `n.a.` and empty
+    texts.
+    """
     return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
 
 

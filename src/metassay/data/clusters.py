@@ -65,7 +65,7 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
 
 
 def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
-    """List the names of all clusters, such as documents, in the order of the numbers of the clusters."""
+    """List the names of all clusters of items, such as documents, in sorted order."""
     labels = dataset.outputs["item"]
     if clusters.column != "item":
         labels = _build_cluster_labels(dataset.outputs, clusters.column)
@@ -112,5 +112,5 @@ def find_cluster_column(dataset: Dataset) -> str | None:
 
 
 def _encode_labels_as_integers(labels: pl.Series) -> NDArray[np.int32]:
-    """Replace each label by a number, from 0 and in sorted order of the labels."""
+    """Replace each label by its position in the sorted list of labels."""
     return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

@@ -69,7 +69,7 @@ class ColumnRoles:
 
     @property
     def used_columns(self) -> set[str | None]:
-        """All columns that have a role, except those that name the test set."""
+        """All columns that hold ids, texts or human scores, except those that name the test set."""
         return {self.item, self.output, self.system, self.source, *self.references, *self.human}
 
 
@@ -307,7 +307,7 @@ def find_reference_columns(column_names: Sequence[str]) -> list[str]:
 def build_missing_column_error(
     role: str, accepted_names: Sequence[str], column_names: Sequence[str], file: str
 ) -> InputError:
-    """Return the error for a table that has no column for a role."""
+    """Return the error for a table that has no column for a role, such as "item"."""
     remedy = f"Name it with --column {role}=COLUMN."
     if file.endswith(".txt"):
         remedy = f"{remedy} {PLAIN_TEXT_REMEDY}"

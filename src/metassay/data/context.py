@@ -123,8 +123,8 @@ def choose_default_context_columns(dataset: Dataset) -> tuple[str, ...]:
 def _label_outputs_by_column_or_ranges(
     dataset: Dataset, context_definition: str, human_column: str | None
 ) -> tuple[pl.Series, list[str]]:
-    """Label each output with its value in one column, or with the range in which this number lies. Also
-    returns notes for the user.
+    """Label each output with its value in one column, or with the range of numbers that contains the value.
+    Also returns notes for the user.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
@@ -185,7 +185,7 @@ def _get_number_column(dataset: Dataset, column_name: str, human_column: str | N
 
 
 def _list_language_pairs(dataset: Dataset) -> list[str]:
-    """Return the language pair of each output; empty texts if the data names none."""
+    """List the language pair of each output. The texts are empty if no column names a language pair."""
     for name in dataset.outputs.columns:
         if name.lower() == "lp":
             return dataset.outputs[name].cast(pl.String).fill_null("").to_list()

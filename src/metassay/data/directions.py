@@ -110,7 +110,7 @@ class RequestedDirections:
         return frozenset(({*known_names} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:
-        """Return the request without the scores of the given names."""
+        """Return a copy of the request that leaves out the given scores."""
         lower = tuple(name for name in self.lower_is_better if name not in score_names)
         higher = tuple(name for name in self.higher_is_better if name not in score_names)
         return RequestedDirections(lower, higher)
@@ -262,7 +262,8 @@ def do_scores_look_like_error_counts(score_name: str, scores: NDArray[np.float64
 
 
 def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
-    """Return whether the negative scores together are much larger than the positive ones.
+    """Return whether the sum of all negative scores is much larger, without its sign, than the sum of the
+    positive ones.
 
     Not all need to be negative: MetricX predicts up to a third of its errors on the wrong side of 0.
     """

@@ -90,12 +90,15 @@ def _check_unique_keys(table: pl.DataFrame, key_columns: Sequence[str], file: st
     if is_repeated.any():
         raise InputError(
             f"the key {', '.join(key_columns)} occurs more than once.",
-            location=InputLocation(file=file, row=int(is_repeated.arg_max() or 0) + 1, column=key_columns[-1]),
+            location=InputLocation(
+                file=file, row=int(is_repeated.arg_max() or 0) + 1, column=key_columns[-1]
+            ),
         )
 
 
 def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Shift the segment numbers of the other table if the two tables start to count at different numbers.
+    """Shift the segment numbers of the other table to match those of a table, if the two start to count at
+    different numbers.
 
     Returns the other table and a sentence about the shift. Appraise counts segments from 0, most tables from
     1, and some test sets begin with a line that is not counted. Documents show which numbers belong together.

@@ -41,8 +41,8 @@ def look_up_grades_of_documents(
 
 @kernel
 def sort_grades_of_topics(topic_offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
-    """Sort the relevance grades of each topic, highest first, leaving out negative ones. Also returns the
-    position at which each topic starts.
+    """Sort the relevance grades of each topic, highest first, leaving out negative ones. Also returns where
+    the grades of each topic start.
     """
     ordered = np.empty(len(grades), np.int32)
     starts = np.zeros(len(topic_offsets), np.int64)

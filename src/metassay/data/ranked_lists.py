@@ -80,7 +80,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         )
 
     def reorder_documents(self, document_order: LongArray) -> RankedLists:
-        """Return the ranked lists with the documents inside each list in another order.
+        """Return the ranked lists with the documents inside each list in the given order.
 
         `document_order` has positions in all lists together; no document may change its list.
         """
@@ -106,7 +106,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     @property
     def has_relevant_document(self) -> NDArray[np.bool_]:
-        """Marks the lists that contain a relevant document, that is one with grade 1 or more."""
+        """For each list, whether it contains a relevant document, that is one with grade 1 or more."""
         # Relevant documents before each position: their difference counts those of a list.
         before = np.concatenate([[0], np.cumsum(self.grades > 0)])
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])

@@ -173,7 +173,7 @@ def _choose_task(
     has_judgements: bool = False,
     has_source_file: bool = False,
 ) -> tuple[Task, str | None]:
-    """Return the task that the user named, or else the task that the columns of a table suggest.
+    """Choose the task that the user named, or else the task that the columns of a table suggest.
 
     Also returns a sentence that says how the task was guessed, or None.
     """

@@ -55,7 +55,7 @@ def drop_systems_equal_to_references(dataset: Dataset) -> Dataset:
 def find_rows_with_reference_as_output(
     table: pl.DataFrame, output_column: str, reference_columns: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
-    """Mark the rows of a table that belong to a system whose outputs equal the references.
+    """Return a Boolean column that is true for rows of systems whose outputs equal the references.
 
     `reference_columns` names columns of texts or of lists of texts; an output may equal any of them, up to
     white space at its ends. `group_columns` names the columns that identify a system within its test set.

@@ -213,7 +213,9 @@ class ScoreCube:
 def _find_systems_with_human_and_metric_scores(
     score_cube: ScoreCube, human_score: str
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Mark the systems that have both human and metric scores. Also returns notes on all other systems."""
+    """Find the systems that have both human and metric scores. Returns a mask and notes on all other
+    systems.
+    """
     has_human = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
     has_metric = np.any(
         [~np.isnan(scores).all(axis=1) for scores in score_cube.metric_scores.values()], axis=0

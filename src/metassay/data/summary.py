@@ -116,9 +116,7 @@ def summarize_score_cubes(
 def _mark_outputs_with_any_score(
     score_cube: ScoreCube, scores_by_name: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Mark the outputs that have at least one of the given scores, in an array with a row per system and a
-    column per item.
-    """
+    """Return an array of systems by items that is true for outputs with at least one of the given scores."""
     has_score = np.zeros((len(score_cube.systems), len(score_cube.items)), dtype=bool)
     for array in scores_by_name.values():
         has_score |= ~np.isnan(array)

@@ -352,8 +352,9 @@ def _reject_labels_that_never_agree(
 
 
 def _get_column_of_each_rating(rating_columns: _RatingColumns) -> dict[str, str]:
-    """Return for each column of parsed verdicts the input column it comes from: `value` has the verdicts of
-    judges, each human column its own.
+    """Map each column of parsed verdicts to the input column that it comes from.
+
+    The column `value` comes from the verdicts of judges, and each human column from itself.
     """
     return {"value": rating_columns.verdict_column} | {name: name for name in rating_columns.human_columns}
 
@@ -624,8 +625,8 @@ def _list_columns_that_identify_verdicts(table: pl.DataFrame) -> list[str]:
 
 
 def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> None:
-    """Raise an error if a judge has two verdicts on one question that nothing, such as a repetition number,
-    tells apart.
+    """Raise an error if a judge has two verdicts on the same question and no column, such as `repeat`,
+    distinguishes them.
     """
     is_repeated = table.select(_list_columns_that_identify_verdicts(table)).is_duplicated()
     if not is_repeated.any():

@@ -286,7 +286,7 @@ def _write_log_probability_of_unknown_morpheme(
     log_p_by_ending: FloatArray,
     log_p_of_class: FloatArray,
 ) -> None:
-    """Write the log-probability of a word part that the model does not contain, for each class that it can
+    """Write the log-probability of an unknown word part to `log_p_of_class`, for each class that the part can
     have.
     """
     for column in range(len(tags)):

@@ -104,7 +104,9 @@ def stem_word(word: str) -> str:
 
 
 def _find_consonants(word: str) -> list[bool]:
-    """Mark the letters of a word that are consonants. The letter y is a vowel after a consonant."""
+    """Return for each letter of a word whether it is a consonant. The letter y is a vowel after a
+    consonant.
+    """
     is_consonant: list[bool] = []
     for letter in word:
         is_vowel_y = letter == "y" and bool(is_consonant) and is_consonant[-1]

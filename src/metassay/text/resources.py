@@ -104,7 +104,7 @@ def list_resources() -> tuple[Resource, ...]:
 
 
 def find_dictionary_or_model(resource_name: str, language: str) -> Resource:
-    """Return the dictionary or model with a name for a language."""
+    """Find a dictionary or model by its name and language."""
     for resource in list_resources():
         if (resource.name, resource.language) == (resource_name, language):
             return resource
@@ -112,8 +112,8 @@ def find_dictionary_or_model(resource_name: str, language: str) -> Resource:
 
 
 def describe_missing_resource(*names: str, language: str) -> str | None:
-    """Return how to install the first of some dictionaries or models that is missing, or None if all are
-    installed.
+    """Say how to install the first of the given dictionaries or models that is missing. Returns None if all
+    are installed.
     """
     for name in names:
         resource = find_dictionary_or_model(name, language)

@@ -96,7 +96,7 @@ def describe_missing_word_segmenter(language: str) -> str | None:
 
 
 def find_words_in_text_without_spaces(text: str, language: str | None) -> list[Span]:
-    """Find the spans of the words of a text that is written without spaces. Punctuation is left out.
+    """Find the start and end of each word of a text that is written without spaces. Punctuation is left out.
 
     Without a segmenter for the language, runs of letters are cut into short pieces by script.
 
@@ -119,7 +119,7 @@ def find_words_in_text_without_spaces(text: str, language: str | None) -> list[S
 
 
 def find_words_and_punctuation(text: str) -> list[Span]:
-    """Find the spans of the words of a text, and of every other character that is not a space."""
+    """Find the start and end of each word of a text, and of every other character that is not a space."""
     return [match.span() for match in _WORD_OR_SIGN.finditer(text)]
 
 
@@ -150,7 +150,7 @@ def _load_word_segmenter(base_language: str) -> Segmenter | None:
 
 
 def remove_words_from_text_without_spaces(text: str, word_spans: Sequence[Span]) -> str:
-    """Remove words from a text without spaces, given their spans in ascending order.
+    """Remove words from a text without spaces, given the start and end of each word in ascending order.
 
     >>> text = "我用 iPhone 手机"
     >>> remove_words_from_text_without_spaces(text, [(3, 9)])

@@ -25,7 +25,7 @@ _ABBREVIATION_LENGTH = 8
 
 
 def find_sentences(text: str) -> list[Span]:
-    """Find the spans of the sentences of a text. A line break ends a sentence, too.
+    """Find the start and end of each sentence of a text. A line break ends a sentence, too.
 
     A sentence may begin with a small letter if the text has no capitals at all, or if the stop before it
     stands alone, as in tokenised text; but not after an ellipsis.
@@ -71,8 +71,8 @@ def _does_full_stop_end_sentence(
 
 
 def _strip_spaces_from_span(text: str, start: int, end: int) -> Span | None:
-    """Remove the spaces at both ends of a span of text. Returns None if the span has neither letters nor
-    digits.
+    """Leave out the spaces at both ends of a part of a text. Returns its new start and end, or None if it has
+    neither letters nor digits.
     """
     part = text[start:end]
     stripped = part.strip()

@@ -33,7 +33,7 @@ def tokenize_words(text: str) -> list[str]:
 
 
 def find_token_spans(text: str) -> list[Span]:
-    """Find the spans of the words, numbers and punctuation marks that `tokenize_words` returns."""
+    """Find the start and end of each word, number and punctuation mark that `tokenize_words` returns."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 

@@ -114,7 +114,7 @@ class WordNet:
         return int(self._read_synset_fields(part_of_speech, synset)[1])
 
     def find_lemmas(self, word_form: str, part_of_speech: str) -> list[str]:
-        """Return the base forms in the database that a lower-case word form can have."""
+        """Find the base forms that a lower-case word form can have, as far as they are in the database."""
         index = self._load_synsets_of_lemmas(part_of_speech)
         candidates = [word_form, *self.load_irregular_forms(part_of_speech).get(word_form, ())]
         if len(candidates) == 1:  # not an exception: the form is regular

@@ -34,7 +34,8 @@ def is_in_script_without_spaces(text: str) -> bool:
 
 
 def find_words(text: str) -> list[Span]:
-    """Find the spans of the words of a text: characters between spaces, with at least one letter or digit.
+    """Find the start and end of each word of a text: characters between spaces with at least one letter or
+    digit.
 
     Punctuation belongs to the word it is attached to; a run of punctuation alone is not a word.
 
@@ -54,7 +55,9 @@ def strip_punctuation(word: str) -> str:
 
 
 def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:
-    """Replace parts of a text, given by their spans. The spans must be in order and must not overlap."""
+    """Replace parts of a text, given the start and end of each part. The parts must be in order and must not
+    overlap.
+    """
     parts = []
     position = 0
     for (start, end), replacement in replacements:
@@ -64,7 +67,8 @@ def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:
 
 
 def remove_words(text: str, word_spans: Sequence[Span]) -> str:
-    """Remove the words at some spans from a text, each with the space after it. The spans must be in order.
+    """Remove words from a text, each with the space after it, given the start and end of each word in
+    ascending order.
 
     The last word of a text is removed with the space before it, so that no trailing space remains.
 

@@ -89,7 +89,7 @@ class _ExportedRow:
 
     @property
     def item_id(self) -> str:
-        """The id of the segment, preceded by that of its document if the export names it."""
+        """The id of the segment. The id of its document is put in front if the export names the document."""
         return f"{self.document}/{self.segment}" if self.document else self.segment
 
     def get_reason_not_scored(self) -> str | None:

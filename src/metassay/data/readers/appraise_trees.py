@@ -90,8 +90,8 @@ def _find_segment_number_offset(
 def _find_document_of_segment(
     export: AppraiseExport, output_key: OutputKey, offset: int, document_of_segment_number: dict[int, str]
 ) -> str | None:
-    """Return the document that contains a segment of an export according to the texts. Returns None if the
-    texts have no such segment.
+    """Find the document of a segment of an export in the files of texts. Returns None if the texts have no
+    such segment.
     """
     segment = export.segments[output_key]
     return document_of_segment_number.get(int(segment) + offset) if segment.isdecimal() else None

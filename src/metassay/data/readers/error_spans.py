@@ -54,7 +54,7 @@ def read_error_spans(path: str) -> pl.DataFrame:
 
 
 def _read_error_spans_of_any_format(path: str) -> pl.DataFrame:
-    """Read a file of marked errors in whichever of the known formats it is written."""
+    """Read a file of marked errors in any of the known formats."""
     if path.endswith(".seg.rating"):
         return _read_error_spans_from_seg_rating(path)
     if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(
@@ -105,7 +105,7 @@ def _iterate_rows_with_location(
 
 
 def _rename_error_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Rename the columns of a table of marked errors to names that do not depend on the file, and check its
+    """Rename the columns of a table of marked errors to names that do not depend on the file, and check the
     ids.
     """
     for name, known_names in _COLUMN_NAMES.items():

@@ -191,7 +191,7 @@ def _build_column(column_name: str, values: list[Any], file: str) -> pl.Series:
 
 
 def _find_common_type(column_name: str, values: Sequence[Any], file: str) -> str | None:
-    """Return the name of the type that all values of a column have; None if all values are null. Different
+    """Return the name of the type that all values of a column have, or None if all values are null. Different
     types are an error.
     """
     common: str | None = None

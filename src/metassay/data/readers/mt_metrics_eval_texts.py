@@ -45,7 +45,7 @@ def add_text_columns(
 
 
 def _read_outputs(outputs_folder: Path, language_pair: str, segment_count: int) -> pl.DataFrame | None:
-    """Read the outputs of all systems into a table `seg_id, hyp, system`; None if the test set has no
+    """Read the outputs of all systems into a table `seg_id, hyp, system`. Returns None if the test set has no
     outputs.
     """
     files = [path for path in (outputs_folder / language_pair).glob("*") if path.suffix in {".txt", ".jsonl"}]
@@ -58,8 +58,8 @@ def _read_outputs(outputs_folder: Path, language_pair: str, segment_count: int) 
 
 
 def read_texts(folder: Path, file_name: str, segment_count: int) -> pl.DataFrame | None:
-    """Read the texts of a file with a line per segment into a table `seg_id, text`; None if there is no such
-    file.
+    """Read the texts of a file with a line per segment into a table `seg_id, text`. Returns None if there is
+    no such file.
     """
     plain = folder / f"{file_name}.txt"
     json_lines = folder / f"{file_name}.jsonl"
@@ -78,7 +78,7 @@ def read_texts(folder: Path, file_name: str, segment_count: int) -> pl.DataFrame
 
 
 def _read_text_field(path: Path, json_field: str) -> list[str | None]:
-    """Return the text that each line of a JSON lines file has in one field."""
+    """Read the text in one field of each line of a JSON lines file."""
     table = parse_json_lines(read_text(str(path)), file=str(path))
     if json_field not in table.columns:
         raise InputError(

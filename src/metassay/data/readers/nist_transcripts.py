@@ -56,7 +56,9 @@ def is_stm_file(path: str) -> bool:
 
 
 def _match_stm_segment(stm_line: str) -> re.Match[str] | None:
-    """Match a line of an `stm` file with the pattern of a segment; None if it is not a valid segment."""
+    """Match a line of an `stm` file with the pattern of a segment. Returns None if the line is not a valid
+    segment.
+    """
     match = _STM_LINE.fullmatch(stm_line.rstrip())
     if match is None or float(match["end"]) <= float(match["begin"]):
         return None
@@ -92,7 +94,7 @@ def read_stm_references(path: str) -> pl.DataFrame:
 
 
 def _build_transcript_segment_row(segment_match: re.Match[str], line_number: int) -> tuple[object, ...]:
-    """Return the values of the table row of one transcribed segment."""
+    """Build the table row of one transcribed segment."""
     begin = float(segment_match["begin"])
     end = float(segment_match["end"])
     utterance = f"{segment_match['file']}-{segment_match['channel']}-{begin:.3f}-{end:.3f}"
@@ -125,8 +127,9 @@ def _reject_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
 
 
 def read_ctm_words(path: str) -> pl.DataFrame:
-    """Read the recognised words of a file in NIST's `ctm` format into a table, sorted by the middle of the
-    time of each word.
+    """Read the recognised words of a file in NIST's `ctm` format into a table, sorted by time.
+
+    The time of a word is the middle between its begin and end.
     """
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
@@ -172,7 +175,9 @@ def read_stm_and_ctm_transcripts(segment_file: str, outputs: Sequence[str]) -> t
 
 
 def _assign_words_to_segments(words: pl.DataFrame, segments: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Return the words whose middle lies in the time of a segment, with the utterance id of this segment."""
+    """Assign each recognised word to the segment in which the middle of the word lies. Words outside all
+    segments are left out.
+    """
     recordings = segments.select("file", "channel").unique()
     recorded = words.join(recordings, on=("file", "channel"), how="semi", maintain_order="left")
     if recorded.is_empty():

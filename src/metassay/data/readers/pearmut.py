@@ -95,7 +95,7 @@ class AnnotatedOutput:
 
     @property
     def score(self) -> float | None:
-        """The score that the user gave to the output; None if there is none."""
+        """The score that the user gave to the output, or None if there is none."""
         score = self.annotation.get("score") if isinstance(self.annotation, Mapping) else None
         if score is None:
             return None

@@ -182,8 +182,10 @@ def read_table_to_join(path: str, options: ReaderOptions) -> RawTable:
 
 
 def add_language_pair_column(table: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `lp` (language pair) if another column, or a column of source and one of target
-    languages, holds the language pair.
+    """Add a column `lp` with the language pair, from a column such as `language_pair` or from columns of
+    source and target languages.
+
+    A table without such columns, or with a column `lp`, is returned unchanged.
     """
     columns = {}
     for name in reversed(table.columns):
@@ -219,7 +221,7 @@ def _are_language_pairs(column: pl.Series) -> bool:
 
 
 def download_remote_paths(source: Any) -> list[str]:
-    """Download the remote files among some paths. Returns all paths as paths on this machine.
+    """Return each given path as a path on this machine, downloading remote files first.
 
     Raises an error if the source is neither a path nor a sequence of paths.
     """

@@ -13,8 +13,8 @@ from metassay.data.readers.trn import is_trn_file, read_trn_transcripts
 
 
 def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]] | None:
-    """Read the transcripts of a reference and of systems into a table `utt_id, system, ref, hyp`. They may
-    have the format of NIST (`stm`, `trn`) or Kaldi.
+    """Read transcripts of a reference and of systems, written in the format of NIST (`stm`, `trn`) or Kaldi,
+    into a table `utt_id, system, ref, hyp`.
 
     The format follows from the reference: a Kaldi folder, an `stm` file (with outputs in `ctm`) or a `trn`
     file. Returns None if it is none of these.
