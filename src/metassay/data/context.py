@@ -126,17 +126,16 @@ def _label_outputs_by_column_or_ranges(
     """Label each output with its value in one column, or with the range of numbers that contains the value.
     Also returns notes for the user.
 
-    A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
-    `length:0..10..20` into ranges.
+    `context_definition` is the name of a column, or a column of numbers that is divided: `length:20` into 20
+    buckets, `length:0..10..20` into ranges.
     """
     column, colon, division = context_definition.partition(":")
     if not colon:
         return _label_outputs_by_column(dataset, column), []
     numbers = _get_number_column(dataset, column, human_column)
     if ".." in division:
-        return pl.Series(
-            find_range_of_each_number(numbers, division, context_definition), dtype=pl.String
-        ), []
+        range_names = find_range_of_each_number(numbers, division, context_definition)
+        return pl.Series(range_names, dtype=pl.String), []
     if not division.isdecimal() or len(division) > _MAXIMUM_COUNT_DIGITS or int(division) < 1:
         raise InputError(
             f"{context_definition!r} does not say how to divide {column}.",

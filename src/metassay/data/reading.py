@@ -207,7 +207,8 @@ def _join_further_files(
     """
     joined = list(tables)
     notes = [note for table in tables for note in table.notes]
-    for file in [] if join_files is None else download_remote_paths(join_files):
+    join_paths = [] if join_files is None else download_remote_paths(join_files)
+    for file in join_paths:
         if is_score_per_line_file(file):
             joined, line_notes = _add_human_scores_by_line(joined, file)
             notes += line_notes

@@ -28,15 +28,17 @@ def warn_of_systems_without_all_items(dataset: Dataset) -> list[str]:
     if dataset.task_definition.is_ranking:
         return []
     table = dataset.outputs.select("system", "item").with_columns(list_test_set_of_each_output(dataset))
-    items = table.group_by("group").agg(pl.col("item").n_unique().alias("all"))
-    counts = table.group_by("group", "system").agg(pl.col("item").n_unique().alias("own"))
-    incomplete = counts.join(items, on="group").filter(pl.col("own") < pl.col("all")).sort("group", "system")
+    items = table.group_by("group").agg(pl.col("item").n_unique().alias("items_of_test_set"))
+    counts = table.group_by("group", "system").agg(pl.col("item").n_unique().alias("items_of_system"))
+    has_gaps = pl.col("items_of_system") < pl.col("items_of_test_set")
+    incomplete = counts.join(items, on="group").filter(has_gaps).sort("group", "system")
     if incomplete.is_empty():
         return []
     systems = []
     for row in incomplete.iter_rows(named=True):
         test_set = f" in {row['group']}" if row["group"] else ""
-        systems.append(f"{row['system']} {row['own']:,} of {row['all']:,}{test_set}")
+        count = f"{row['items_of_system']:,} of {row['items_of_test_set']:,}"
+        systems.append(f"{row['system']} {count}{test_set}")
     note = (
         f"Systems were scored on different items, so their scores cannot be compared: {join_names(systems)}."
     )

@@ -122,10 +122,12 @@ def _are_scores_sums_of_system_and_item(table: pl.DataFrame) -> bool:
     """Return whether every score is the sum of a number for its system and a number for its item."""
     if table.is_empty():
         return False
+    # Almost always the first items show that the scores are no such sums.
     first_items = table[ITEM].unique(maintain_order=True).head(_FIRST_ITEMS)
-    return _do_systems_differ_by_constants(
-        table.filter(pl.col(ITEM).is_in(first_items.implode())), minimum_repetitions=1
-    ) and _do_systems_differ_by_constants(table, minimum_repetitions=_FEWEST_REPETITIONS)
+    first_rows = table.filter(pl.col(ITEM).is_in(first_items.implode()))
+    if not _do_systems_differ_by_constants(first_rows, minimum_repetitions=1):
+        return False
+    return _do_systems_differ_by_constants(table, minimum_repetitions=_FEWEST_REPETITIONS)
 
 
 def _do_systems_differ_by_constants(table: pl.DataFrame, *, minimum_repetitions: int) -> bool:

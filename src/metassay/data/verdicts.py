@@ -221,7 +221,9 @@ class _RatingColumns:
         for name in self.human_columns:
             column = self.table.select(*question, value=_convert_to_floats(self.frame[name]))
             tables.append(column.with_columns(source=pl.lit(f"column {name}"), is_human=pl.lit(value=True)))
+        # A row per number, with the question and the judge or column that it comes from.
         ratings = pl.concat(tables, how="diagonal").drop_nulls("value").unique([*question, "source"])
+        # Of several people, the agreement with each other counts; of one person, that with the judges.
         human_ratings = ratings.filter("is_human")
         if human_ratings["source"].n_unique() > 1:
             ratings = human_ratings

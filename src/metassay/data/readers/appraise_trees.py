@@ -67,18 +67,9 @@ def _find_segment_number_offset(
 ) -> int:
     """Find the number that must be added to the segment numbers of an export to match those of the texts."""
     for offset in _OFFSETS:
-        if all(
-            _find_document_of_segment(export, key, offset, document_of_segment_number)
-            == export.documents[key]
-            for key in output_keys
-        ):
+        if not _list_misplaced_outputs(export, output_keys, offset, document_of_segment_number):
             return offset
-    wrong = next(
-        key
-        for key in output_keys
-        if _find_document_of_segment(export, key, _OFFSETS[0], document_of_segment_number)
-        != export.documents[key]
-    )
+    wrong = _list_misplaced_outputs(export, output_keys, _OFFSETS[0], document_of_segment_number)[0]
     raise InputError(
         f"segment {export.segments[wrong]} is of document {export.documents[wrong]!r}, but the texts have "
         "another document there.",
@@ -87,11 +78,21 @@ def _find_segment_number_offset(
     )
 
 
-def _find_document_of_segment(
-    export: AppraiseExport, output_key: OutputKey, offset: int, document_of_segment_number: dict[int, str]
-) -> str | None:
-    """Find the document of a segment of an export in the files of texts. Returns None if the texts have no
-    such segment.
+def _list_misplaced_outputs(
+    export: AppraiseExport,
+    output_keys: list[OutputKey],
+    offset: int,
+    document_of_segment_number: dict[int, str],
+) -> list[OutputKey]:
+    """List the outputs whose segment belongs to one document in an export, and to another one, or to none, in
+    the texts.
+
+    `offset` is added to the segment numbers of the export.
     """
-    segment = export.segments[output_key]
-    return document_of_segment_number.get(int(segment) + offset) if segment.isdecimal() else None
+    misplaced = []
+    for key in output_keys:
+        segment = export.segments[key]
+        document = document_of_segment_number.get(int(segment) + offset) if segment.isdecimal() else None
+        if document != export.documents[key]:
+            misplaced.append(key)
+    return misplaced

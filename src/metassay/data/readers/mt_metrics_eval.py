@@ -111,6 +111,10 @@ class _LanguagePair:
         ids = self.segments.select(pl.col("doc_id").unique(maintain_order=True))
         return ids.with_row_index("_number", offset=1)
 
+    def add_texts(self, table: pl.DataFrame, references: Sequence[str]) -> pl.DataFrame:
+        """Add the texts of sources, references and outputs to a table of outputs of this language pair."""
+        return add_text_columns(table, self.test_set, self.lp, references, self.segments.height)
+
     def find_human_score_files(self, score_level: str) -> dict[str, Path]:
         """Find the files of human scores of this language pair, by the name of the score.
 
@@ -253,9 +257,7 @@ def _read_human_error_spans(
     """
     spans = read_error_spans(str(rating_file)).with_columns(pl.col("seg_id").cast(pl.Int64))
     rated = spans.join(language_pair.segments, on="seg_id", how="left", maintain_order="left")
-    with_texts = add_text_columns(
-        rated, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
-    )
+    with_texts = language_pair.add_texts(rated, references)
     return with_texts.with_columns(pl.col("seg_id").cast(pl.String))
 
 
@@ -281,9 +283,7 @@ def _read_language_pair(
         score_tables.insert(0, _list_outputs(language_pair))
     scores = _join_score_tables(score_tables)
     table = language_pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
-    table = add_text_columns(
-        table, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
-    )
+    table = language_pair.add_texts(table, references)
     table = _add_texts_of_references(table, language_pair)
     table, metadata = add_metadata_columns(
         table, language_pair.test_set, language_pair.lp, language_pair.segments.height
@@ -454,9 +454,7 @@ def _join_texts_by_document(
     any segment.
     """
     outputs = language_pair.segments.join(systems.to_frame(), how="cross")
-    texts = add_text_columns(
-        outputs, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
-    )
+    texts = language_pair.add_texts(outputs, references)
     text_columns = [name for name in texts.columns if name not in {*language_pair.segments.columns, "system"}]
     joined_texts = []
     for name in text_columns:

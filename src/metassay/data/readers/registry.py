@@ -53,8 +53,8 @@ class ReaderEntry:
         return reader
 
     def can_read_file_name(self, path: str) -> bool:
-        """Return whether the reader may be able to read a file or folder, judged only by the ending of its
-        name.
+        """Return whether the reader may be able to read a path, judged by the ending of the file or by
+        whether the path is a folder.
         """
         if Path(path).is_dir():
             return self.reads_folders
