@@ -125,8 +125,8 @@ class Dataset:
 
     @cached_property
     def languages(self) -> tuple[str | None, ...]:
-        """The target language of each row: the one that the user named, or that of a column, or the default
-        of the task.
+        """The target language of each row, as named by the user or by a column, or else the default of the
+        task.
         """
         if self.language is not None:
             return (parse_target_language(self.language),) * len(self)

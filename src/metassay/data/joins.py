@@ -97,10 +97,10 @@ def _check_unique_keys(table: pl.DataFrame, key_columns: Sequence[str], file: st
 
 
 def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Shift the segment numbers of the other table to match those of a table, if the two start to count at
+    """Shift the segment numbers of the second table to match the first table, if the two start to count at
     different numbers.
 
-    Returns the other table and a sentence about the shift. Appraise counts segments from 0, most tables from
+    Returns the second table and a sentence about the shift. Appraise counts segments from 0, most tables from
     1, and some test sets begin with a line that is not counted. Documents show which numbers belong together.
     """
     columns = ["doc_id", "seg_id"]

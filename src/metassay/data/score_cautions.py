@@ -229,8 +229,8 @@ def does_metric_contradict_human_scores(human_scores: FloatArray, metric_scores:
 
 
 def _suggest_cluster_column(score_cube: ScoreCube) -> list[str]:
-    """Return a note that suggests a column, such as a document id, whose equal values mark items that depend
-    on each other.
+    """Return a note that suggests a column, such as a document id, by which items that depend on each other
+    could be grouped.
     """
     for column in select_columns_by_name(score_cube.item_metadata, CLUSTER_COLUMNS):
         clusters = len(np.unique(score_cube.assign_items_to_clusters(column)))

@@ -113,7 +113,7 @@ def _are_scores_determined_by_columns(
 
 
 def _have_equal_rows_equal_scores(table: pl.DataFrame, columns: tuple[str, ...]) -> bool:
-    """Return whether all rows that are equal in some columns have the same score."""
+    """Return whether all rows with equal values in the given columns have the same score."""
     groups = table.group_by(columns).agg(is_equal=pl.col(_SCORE).min() == pl.col(_SCORE).max())
     return bool(groups["is_equal"].all())
 

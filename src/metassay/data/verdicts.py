@@ -488,8 +488,8 @@ def _is_yes_no_column(column: pl.Series) -> bool:
 def _add_item_and_judge_columns(
     frame: pl.DataFrame, role_columns: Mapping[str, str], file: str
 ) -> pl.DataFrame:
-    """Add columns that say what each verdict is about, such as the item, the judge and the systems, under
-    names that are the same for all tables.
+    """Add columns with fixed names that say what each verdict is about, such as `item`, `judge` and
+    `system`.
     """
     judges = pl.lit(ONLY_JUDGE)
     if "judge" in role_columns:

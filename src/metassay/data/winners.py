@@ -121,8 +121,8 @@ def _unify_spelling(winners: pl.Series) -> pl.Series:
 
 
 def does_column_contain_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
-    """Return whether a column names the winner of a pair in any row: an output, a position, a tie or a
-    system. A column without values counts as one.
+    """Return whether any row of a column names the winner of a pair: an output, a position, a tie or a
+    system. True for a column without values.
     """
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]

@@ -32,7 +32,7 @@ Step = tuple[int, int, float]
 
 
 class Transitions(NamedTuple):
-    """The steps that a tagging model allows from each of its states, as arrays.
+    """The transitions between the states of a tagging model, stored as arrays.
 
     Those of state i begin at `offsets[i]`.
     """
@@ -56,8 +56,8 @@ class NewMorphemes(NamedTuple):
 
 
 class MorphemeModel(NamedTuple):
-    """A model of HanTa that splits words into their smallest parts with a meaning, as arrays for compiled
-    code.
+    """A model of HanTa that splits words into morphemes, the smallest parts with a meaning, stored as arrays
+    for compiled code.
     """
 
     morphemes: dict[str, int]

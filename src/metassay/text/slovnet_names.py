@@ -103,7 +103,7 @@ class _RussianWords:
 
 @dataclass(frozen=True)
 class _NonSpaceRuns:
-    """The parts of some texts between spaces, as numbers in a list of the distinct parts.
+    """Texts split at spaces. Each part is stored as a number, its position in a list of the distinct parts.
 
     Part `i` is `vocabulary[numbers[i]]`.
     """

@@ -79,7 +79,7 @@ class WordNet:
         return self._synset_words(part_of_speech, synset)
 
     def find_antonyms(self, lemma: str, part_of_speech: str, synset: int) -> tuple[str, ...]:
-        """Return the words whose meaning is opposite to one of the senses of a word."""
+        """Find the words whose meaning is the opposite of one sense of a word."""
         fields = self._read_synset_fields(part_of_speech, synset)
         if b"!" not in fields:
             return ()

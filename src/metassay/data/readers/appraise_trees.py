@@ -65,7 +65,9 @@ def _find_segment_number_offset(
     document_of_segment_number: dict[int, str],
     path: Path,
 ) -> int:
-    """Find the number that must be added to the segment numbers of an export to match those of the texts."""
+    """Find the number that must be added to the segment numbers of an export to get the line numbers of the
+    texts.
+    """
     for offset in _OFFSETS:
         if not _list_misplaced_outputs(export, output_keys, offset, document_of_segment_number):
             return offset
@@ -84,8 +86,8 @@ def _list_misplaced_outputs(
     offset: int,
     document_of_segment_number: dict[int, str],
 ) -> list[OutputKey]:
-    """List the outputs whose segment belongs to one document in an export, and to another one, or to none, in
-    the texts.
+    """List the outputs whose segment belongs to another document in the export than in the texts, or is
+    missing in the texts.
 
     `offset` is added to the segment numbers of the export.
     """

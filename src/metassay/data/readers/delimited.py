@@ -91,7 +91,7 @@ def _guess_delimiter(text: str, usual_delimiter: str | None) -> str:
 
 
 def parse_delimited_table(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
-    """Parse a table whose delimiter is known into columns of texts."""
+    """Parse a table with a known delimiter into columns of texts."""
     if quoting not in QUOTINGS:
         raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")
     table = _parse_with_polars(text, delimiter, quoting)

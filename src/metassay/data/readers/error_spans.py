@@ -124,7 +124,7 @@ def _rename_error_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
 
 
 def _is_error_severity(severity: Any) -> bool:
-    """Return whether a severity is that of an error, not of a neutral remark."""
+    """Return whether a severity, such as "minor", marks an error and not a neutral remark."""
     name = str(severity or "").strip().lower().replace("_", "-").replace(" ", "-")
     return name not in {"neutral", "no-error"}
 
@@ -132,8 +132,8 @@ def _is_error_severity(severity: Any) -> bool:
 def _parse_lists_of_starts_and_ends(
     row: Mapping[str, Any], column_suffix: str, location: InputLocation
 ) -> list[Span]:
-    """Parse the start and end positions of all errors in a row of WMT25. The position -1 means no error, and
-    `missing` stands for an omission.
+    """Parse the start and end positions of all errors in a row of a WMT25 table. The position -1 means no
+    error, and `missing` an omission.
     """
     starts, ends, severities = (
         str(row.get(f"{name}{column_suffix}") or "").split()
@@ -155,8 +155,10 @@ def _parse_lists_of_starts_and_ends(
 
 
 def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | None:
-    """Convert the start and end of an error to integers, the end not included. Returns None for an empty span
-    and for -1, which means that there is no error.
+    """Convert the start and end of a marked error to integers. Returns None if both are equal, or both are
+    −1, which means that there is no error.
+
+    The end is not part of the error.
     """
     try:
         first = int(start)

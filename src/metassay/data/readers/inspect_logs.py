@@ -56,7 +56,7 @@ class InspectLogReader(Reader):
         return '"status"' in beginning and re.search(r'"eval"\s*:\s*\{', beginning) is not None
 
     def read(self, path: str) -> RawTable:
-        """Read a row per sample and epoch, that is per repetition of the sample.
+        """Read a row per sample and epoch (repetition of the sample).
 
         With several epochs, each epoch is an item, and the sample is its document.
         """

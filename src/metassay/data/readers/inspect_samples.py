@@ -52,8 +52,8 @@ class InspectSamplesReader(Reader):
             return False
 
     def read(self, path: str) -> RawTable:
-        """Read a row per sample and epoch, that is per repetition of the sample. The table has scores but no
-        outputs, so it must be joined to a table of outputs.
+        """Read a row per sample and epoch (repetition of the sample). The table has scores but no outputs, so
+        it must be joined to a table of outputs.
         """
         samples = read_table(path)
         ids = samples["id"].cast(pl.String)

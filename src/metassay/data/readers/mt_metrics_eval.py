@@ -315,8 +315,8 @@ def _list_outputs(language_pair: _LanguagePair) -> pl.DataFrame:
 
 
 def _add_texts_of_references(table: pl.DataFrame, language_pair: _LanguagePair) -> pl.DataFrame:
-    """Add the texts of rated reference translations that no file of outputs holds. People rated them like
-    outputs of systems.
+    """Fill in the texts of human reference translations that people rated like outputs, because no file of
+    outputs contains these texts.
     """
     if "hyp" not in table.columns or (language_pair.test_set / "metric-scores").is_dir():
         return table

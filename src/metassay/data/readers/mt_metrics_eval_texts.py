@@ -26,8 +26,8 @@ def add_text_columns(
     references: Sequence[str],
     segment_count: int,
 ) -> pl.DataFrame:
-    """Add the texts of sources, references and outputs to a table of scores, as far as the test set has
-    them.
+    """Add columns with the texts of sources, references and outputs to a table of scores. Texts that the test
+    set lacks are left out.
     """
     files = {"src": ("sources", language_pair)}
     for number, reference in enumerate(references, start=1):

@@ -168,7 +168,7 @@ def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
 
 
 def read_table_to_join(path: str, options: ReaderOptions) -> RawTable:
-    """Read a table whose columns are to be added to other data by a join.
+    """Read a file with one table, from which columns are to be added to other data.
 
     In `.tsv` files of raters, quotation marks belong to the text, so such files are read without quoting.
     """

@@ -113,7 +113,7 @@ def get_relative_path(folder: str, file: str) -> str:
 
 
 def is_local_filesystem(filesystem: Any) -> bool:
-    """Return whether a file system is that of this machine, as for `file://` addresses."""
+    """Return whether the files of a file system are on this machine, as for `file://` addresses."""
     from fsspec.implementations.local import LocalFileSystem
 
     return isinstance(filesystem, LocalFileSystem)
@@ -136,7 +136,9 @@ def choose_local_path(address: str, filesystem: Any, remote_path: str) -> Path:
 
 @lru_cache(maxsize=1)
 def _create_download_folder() -> Path:
-    """Create the temporary folder for downloads, and delete those of processes that were killed."""
+    """Create the temporary folder for downloads. Also deletes such folders that killed processes left
+    behind.
+    """
     for abandoned in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         with suppress(OSError):
             lock = _try_to_lock_folder(abandoned)

@@ -52,9 +52,7 @@ class TableReader(Reader):
         return self.read_tables(path, ReaderOptions())
 
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
-        """Read the table of a file. If it lists marked errors, the MQM scores of outputs are computed from
-        them.
-        """
+        """Read the table of a file. A table of marked errors is converted to MQM scores of outputs."""
         notes: list[str] = []
         table = read_table(path, quoting=options.quoting, notes=notes)
         if mqm_ratings.is_mqm_table(table):
