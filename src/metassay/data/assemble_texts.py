@@ -391,6 +391,8 @@ def _drop_incomplete_rows(
 def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple[pl.DataFrame, list[str]]:
     """Drop exact copies of other rows and return notes for the user. Different rows for the same item and
     system are an error.
+
+    In a table of pairs, several rows may have the same item and system.
     """
     if (
         not rows_are_pairs

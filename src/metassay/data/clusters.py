@@ -65,7 +65,10 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
 
 
 def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
-    """List the names of all clusters of items, such as documents, in sorted order."""
+    """List the names of all clusters of items, such as documents, in sorted order.
+
+    The name of cluster number i is at position i.
+    """
     labels = dataset.outputs["item"]
     if clusters.column != "item":
         labels = _build_cluster_labels(dataset.outputs, clusters.column)

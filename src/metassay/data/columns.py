@@ -69,7 +69,10 @@ class ColumnRoles:
 
     @property
     def used_columns(self) -> set[str | None]:
-        """All columns that hold ids, texts or human scores, except those that name the test set."""
+        """All columns that hold ids, texts or human scores, except those that name the test set.
+
+        None is among them if there is no column of systems or sources.
+        """
         return {self.item, self.output, self.system, self.source, *self.references, *self.human}
 
 

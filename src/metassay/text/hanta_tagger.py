@@ -103,7 +103,7 @@ class Tagger:
         return frozenset(str(self._hanta.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
     def rank_pos_tags(self, word: str) -> tuple[str, ...]:
-        """Rank the tags that a word can have in any sentence, the most likely first."""
+        """Rank the tags that a word can have, judged without its sentence, the most likely first."""
         readings, is_listed = self._look_up_pos_tags(word)
         has_capital = word[0].isupper()
         weighed = []

@@ -80,5 +80,7 @@ def _list_possible_pos_tags(word: str, language: str, *, is_first_word: bool) ->
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def rank_pos_tags_of_word(word: str, language: str) -> tuple[str, ...]:
-    """Rank the part-of-speech tags that a word can have in any sentence, the most likely first."""
+    """Rank the part-of-speech tags that a word can have, judged without its sentence, the most likely
+    first.
+    """
     return load_pos_tagger(language).rank_pos_tags(word)
