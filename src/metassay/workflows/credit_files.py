@@ -12,7 +12,7 @@ from metassay.data.clusters import list_cluster_names
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import (
     ClusterAccuracySums,
-    compute_cluster_contributions_to_accuracy,
+    sum_accuracies_by_cluster,
 )
 from metassay.meta.contexts.pair_outcomes import put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import CreditTable
@@ -51,7 +51,7 @@ def count_correctly_ordered_pairs_by_cluster(
     cluster_names = list_cluster_names(dataset, scored_pairs.clusters)
     frames = []
     for column in (put_all_pairs_in_one_context(outcomes), *columns):
-        for context, clusters in compute_cluster_contributions_to_accuracy(outcomes, column, ties=ties):
+        for context, clusters in sum_accuracies_by_cluster(outcomes, column, ties=ties):
             series = [cluster_names.gather(clusters.clusters).alias("cluster")]
             series += [pl.Series(_CREDIT + metric, row) for metric, row in clusters.credits.items()]
             series += [pl.Series(_WEIGHT + metric, row) for metric, row in clusters.weights.items()]

@@ -83,15 +83,20 @@ def test_a_choice_by_human_pairs_is_the_same_in_every_context():
 def test_the_first_choice_is_the_cheapest_of_those_that_may_be_best():
     may_be_best, is_worse_than_another = np.array([True, True, False]), np.zeros(3, dtype=bool)
     accuracy = np.array([0.8, 0.81, 0.7])
-    assert (
-        choose_single_metric_for_all_contexts(accuracy, may_be_best, is_worse_than_another, np.zeros(3)) == 1
-    )
+
+    def choose(is_worse_than_another, costs):
+        return choose_single_metric_for_all_contexts(
+            accuracy,
+            may_be_best,
+            is_worse_than_another,
+            costs,
+            is_unrelated_to_quality=np.zeros(3, dtype=bool),
+        )
+
+    assert choose(is_worse_than_another, np.zeros(3)) == 1
     costs = np.array([0.0, 3.0, 0.0])
-    assert choose_single_metric_for_all_contexts(accuracy, may_be_best, is_worse_than_another, costs) == 0
-    assert (
-        choose_single_metric_for_all_contexts(accuracy, may_be_best, np.array([True, False, False]), costs)
-        == 1
-    )
+    assert choose(is_worse_than_another, costs) == 0
+    assert choose(np.array([True, False, False]), costs) == 1
 
 
 def test_accuracy_decides_inside_the_top_group_where_it_is_clear():

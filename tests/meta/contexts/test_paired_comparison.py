@@ -9,7 +9,7 @@ from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import (
     ClusterAccuracySums,
     compute_accuracy_changes_by_cluster,
-    compute_cluster_contributions_to_accuracy,
+    sum_accuracies_by_cluster,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import compare_runs
@@ -47,7 +47,7 @@ def run_assay(is_right):
     credit_table = {}
     rows = {"global": [], "domain": []}
     for column in (put_all_pairs_in_one_context(pairs), *columns):
-        for context, clusters in compute_cluster_contributions_to_accuracy(pairs, column, ties="strict"):
+        for context, clusters in sum_accuracies_by_cluster(pairs, column, ties="strict"):
             credit_table[column.column, context] = clusters
             for metric, credit in clusters.credits.items():
                 accuracy = credit.sum() / clusters.weights[metric].sum()

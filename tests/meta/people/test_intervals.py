@@ -8,8 +8,7 @@ import pytest
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import (
     evaluate_meta_metric_on_bootstrap_resamples,
-    evaluate_meta_metric_on_weighted_clusters,
-    percentile_interval,
+    percentile_interval_or_nan,
 )
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 
@@ -34,8 +33,9 @@ def test_a_resample_equals_repeating_the_drawn_segments(
     scores = ScoreArrays(scores.human, scores.metrics, clusters)
     size = 24 if clusters is None else 8
     weights = np.random.default_rng(1).multinomial(size, np.full(size, 1 / size), size=7)
-    values = evaluate_meta_metric_on_weighted_clusters(meta_metric, scores, [weights.astype(float)])
-    assert values is not None
+    evaluate_with_cluster_weights = meta_metric.build_resampling_function(scores)
+    assert evaluate_with_cluster_weights is not None
+    values = evaluate_with_cluster_weights(weights.astype(float))
     assert values.shape == (3, 7)
     for draw, counts in enumerate(weights):
         drawn, copies = np.repeat(np.arange(24), counts if clusters is None else counts[clusters]), None
@@ -53,7 +53,7 @@ def test_the_interval_of_a_mean_over_items_is_the_textbook_one(scores: ScoreArra
     values = evaluate_meta_metric_on_bootstrap_resamples(meta_metric, scores, draws=4000, seed=0)
     assert values is not None
     by_item = meta_metric.evaluate_metrics_by_item(scores)
-    low, high = percentile_interval(values)
+    low, high = percentile_interval_or_nan(values)
     error = by_item.std(axis=1) / np.sqrt(24)
     np.testing.assert_allclose(low, by_item.mean(axis=1) - 1.96 * error, atol=0.012)
     np.testing.assert_allclose(high, by_item.mean(axis=1) + 1.96 * error, atol=0.012)

@@ -46,8 +46,9 @@ _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 @dataclass(frozen=True)
 class AccuracySums:
-    """Sums of right, tied and wrong pairs for each metric, context (such as a domain) and cluster of items,
-    from which accuracies are computed.
+    """Sums from which the accuracy of each metric is computed, for each context (such as a domain) and each
+    cluster of items (such as a document). Accuracy is the share of output pairs in which a metric scores the
+    better output higher.
 
     `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
@@ -65,41 +66,49 @@ class AccuracySums:
     totals: FloatArray
 
     def compute_accuracies(self) -> FloatArray:
-        """Return the accuracy of each metric in each context, averaged over items. A context without pairs
-        gets NaN.
+        """Compute the accuracy of each metric in each context, such as a domain, averaged over items.
+
+        Returns an array [metrics, contexts], NaN for a context without pairs.
         """
         return divide_or_nan(
             self._sum_cluster_values_by_context(self.credit), self._sum_cluster_values_by_context(self.weight)
         )
 
     def compute_accuracy_over_pairs(self) -> FloatArray:
-        """Return the accuracy of each metric in each context, averaged over pairs instead of items."""
+        """Compute the accuracy of each metric in each context, averaged over pairs of outputs instead of
+        items.
+        """
         return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
 
     def compute_tie_shares(self) -> FloatArray:
-        """Return for each metric and context the share of pairs whose two outputs got equal scores."""
+        """Compute for each metric and context the share of output pairs in which both outputs got equal
+        scores.
+        """
         return divide_or_nan(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
 
     def count_scored_pairs(self) -> LongArray:
-        """Count the pairs that each metric scored in each context."""
+        """Count the pairs of outputs that each metric scored in each context."""
         return self.totals[:, ALL_PAIRS].astype(np.int64)
 
     def count_scored_items(self) -> LongArray:
-        """Count for each metric and context the items with at least one scored pair of outputs."""
+        """Count for each metric and context the items with at least one pair of outputs that the metric
+        scored.
+        """
         return self.totals[:, _ITEMS].astype(np.int64)
 
     def count_scored_outputs(self) -> LongArray:
-        """Count for each metric and context the outputs that are part of a scored pair."""
+        """Count for each metric and context the outputs that are part of a pair that the metric scored."""
         return self.totals[:, _OUTPUTS].astype(np.int64)
 
     def count_scored_clusters(self) -> LongArray:
-        """Count for each metric and context the clusters of items with at least one scored pair of
-        outputs.
+        """Count for each metric and context the clusters of items, such as documents, with at least one pair
+        of outputs that the metric scored.
         """
         return self._sum_cluster_values_by_context(self.weight > 0).astype(np.int64)
 
     def estimate_accuracy_variances(self) -> FloatArray:
-        """Estimate the sampling variance of each accuracy from the differences between clusters of items.
+        """Estimate the sampling variance of each accuracy from differences between clusters of items, such as
+        documents.
 
         n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
         cluster.
@@ -116,8 +125,8 @@ class AccuracySums:
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
     def compute_p_values_of_accuracy_below_half(self) -> FloatArray:
-        """Compute for each metric and context the p-value of the hypothesis that the accuracy is at least ½.
-        A small p-value means that the metric is wrong more often than right.
+        """Test for each metric and context whether the metric orders fewer than half of the pairs correctly.
+        Returns one-sided p-values.
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
         accuracy ½, because a metric that is never right shows no variance.
@@ -129,7 +138,7 @@ class AccuracySums:
         return np.asarray(stdtr(clusters - 1, t))
 
     def copy_without_cluster_sums(self) -> AccuracySums:
-        """Return a copy without the sums for individual clusters, which take most of the memory."""
+        """Return a copy without the sums for single clusters of items, which take most of the memory."""
         no_cells = np.empty((len(self.credit), 0))
         return replace(
             self,
@@ -140,21 +149,25 @@ class AccuracySums:
         )
 
     def get_cluster_slice_of_context(self, context_position: int) -> slice:
-        """Return the range of array positions at which the clusters of one context are stored."""
+        """Return the slice of the arrays of cluster sums that belongs to one context."""
         return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
     def resample_accuracies_in_context(
         self, context_position: int, bootstrap: ClusterBootstrap
     ) -> FloatArray:
-        """Compute the accuracy of each metric in one context on bootstrap resamples of clusters of items."""
+        """Compute the accuracy of each metric in one context on bootstrap resamples, in which clusters of
+        items (such as documents) are drawn with replacement.
+        """
         cells = self.get_cluster_slice_of_context(context_position)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
     def _sum_cluster_values_by_context(
         self, cluster_values: NDArray[Any], multipliers: FloatArray | None = None
     ) -> FloatArray:
-        """Sum one value per cluster over the clusters of each context. Values are multiplied by `multipliers`
-        if given.
+        """Add up the values of the clusters in each context. Values are first multiplied by `multipliers`, if
+        given.
+
+        Returns an array [metrics, contexts].
         """
         sums = np.zeros((len(cluster_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
@@ -162,9 +175,8 @@ class AccuracySums:
         starts = self.starts[:-1][has_cells]
         if not len(starts):
             return sums
-        for m, row in enumerate(
-            cluster_values
-        ):  # one metric at a time, to hold one row of products in memory
+        # One metric at a time, to hold one row of products in memory.
+        for m, row in enumerate(cluster_values):
             if multipliers is None:
                 products = row.astype(np.float64)
             else:
@@ -176,8 +188,8 @@ class AccuracySums:
 def sort_pairs_by_item(
     pair_outcomes: PairOutcomes, contexts: Sequence[PairContexts]
 ) -> tuple[PairOutcomes, list[PairContexts]]:
-    """Sort pairs of outputs by item and output. Returns the outcomes and contexts of the pairs in the new
-    order.
+    """Sort pairs of outputs by item, and the pairs of one item by output. Returns the sorted pairs and the
+    contexts of the sorted pairs.
 
     `count_correct_pairs_by_context_and_cluster` expects this order.
     """
@@ -201,8 +213,8 @@ def sort_pairs_by_item(
 def repeat_pairs_that_span_two_contexts(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> tuple[PairOutcomes, PairContexts]:
-    """Count each pair whose two outputs belong to different contexts in both contexts, by listing the pair
-    twice.
+    """List a pair of outputs twice if its two outputs belong to different contexts, so that it counts in both
+    contexts.
 
     A metric that prefers the name of a system would be right in every pair that this system wins. Counted
     for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
@@ -226,8 +238,8 @@ def repeat_pairs_that_span_two_contexts(
 def count_correct_pairs_by_context_and_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
-    """Count for each metric how many pairs of outputs it ordered correctly, in each context and cluster of
-    items. The pairs must be sorted by item.
+    """Count the pairs of outputs that each metric orders correctly, in each context (such as a domain) and
+    each cluster of items (such as a document). The pairs must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
     sums_by_batch = count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties)
@@ -267,15 +279,15 @@ def count_correct_pairs_by_context_and_cluster(
 
 
 def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
-    """Return whether at least one metric could not score at least one pair of outputs."""
+    """Return whether some metric could not score some pair of outputs."""
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
 def count_correct_pairs_in_context_batches(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
-    """Count correctly ordered pairs for a few contexts at a time, to save memory. Yields the sums of each
-    batch of contexts.
+    """Count the pairs of outputs that each metric orders correctly, for a few contexts at a time to save
+    memory. Yields the sums for each batch of contexts.
     """
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
@@ -292,8 +304,8 @@ def count_correct_pairs_in_context_batches(
 
 
 def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
-    """Split contexts into batches with about 2^20 pairs of outputs each. Returns the contexts of each batch
-    and the positions of their pairs.
+    """Split contexts into batches with about a million pairs of outputs each. Returns for each batch the
+    slice of its contexts and the positions of its pairs.
     """
     if len(pair_contexts.values) == 1 and pair_contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(pair_contexts.codes)))]
@@ -322,14 +334,16 @@ def _count_correct_pairs_in_context_range(
     has_missing: bool,
     tie_credit: float,
 ) -> AccuracySums:
-    """Count correctly ordered pairs of outputs for each context and cluster, for a range of contexts."""
+    """Count the pairs of outputs that each metric orders correctly, for a range of contexts and each cluster
+    of items.
+    """
     outputs = pair_outcomes.outputs[pair_positions]
     codes = pair_contexts.codes[pair_positions]
     first_context = context_range.start
     item_starts = find_starts_of_equal_rows(codes, pair_outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
     cluster_of_item = pair_outcomes.clusters[pair_positions][item_starts[:-1]]
-    cell_of_item, first_item_of_cell = _number_combinations_of_context_and_cluster(
+    cell_of_item, first_item_of_cell = _find_combinations_of_context_and_cluster(
         context_of_item, cluster_of_item
     )
     weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
@@ -370,8 +384,10 @@ def _count_correct_pairs_in_context_range(
 def compute_accuracy_by_context(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the accuracy of each metric in each context. Also returns the numbers of pairs, items and
-    outputs.
+    """Compute the accuracy of each metric in each context. Also returns the numbers of correctly ordered
+    pairs, ties, pairs, items and outputs.
+
+    The numbers are those of `AccuracySums.totals`.
     """
     accuracies = []
     totals = []
@@ -381,12 +397,14 @@ def compute_accuracy_by_context(
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
-def _number_combinations_of_context_and_cluster(
+def _find_combinations_of_context_and_cluster(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Assign a number to each combination of context and cluster that some item has.
+    """Find the combinations of context and cluster (such as a domain and a document) that occur among items,
+    and number them.
 
-    Returns the cell of each item and the first item of each cell.
+    Returns the number of each item's combination, and the first item of each combination. A combination is a
+    cell of `AccuracySums`.
     """
     keys = context_of_item.astype(np.int64) * (int(cluster_of_item.max(initial=0)) + 1) + cluster_of_item
     if (keys[1:] > keys[:-1]).all():  # every item is a cluster of its own
@@ -409,8 +427,8 @@ def _add_item_accuracies_to_sums(
     weight_by_context_cluster: FloatArray,
     totals_by_context: FloatArray,
 ) -> None:
-    """Compute the accuracy of one metric on each item, and add it to the sums for the context and cluster of
-    the item. The sums are changed in place.
+    """Compute the accuracy of one metric on each item, and add it to the sum for the context and cluster of
+    the item. The arrays of sums are changed in place.
 
     The accuracy and the mean weight of every item are added to `accuracy_by_context_cluster` and
     `weight_by_context_cluster` of its context and cluster, sums over its pairs to `totals_by_context` of its
@@ -448,11 +466,11 @@ def _count_pair_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count for one item the pairs that a metric ordered correctly, tied and scored. Also sums the weights of
-    the pairs.
+    """Count the pairs of outputs of one item that one metric ordered correctly, tied, and scored at all. Also
+    returns the number of better outputs and two sums of weights.
 
-    The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
-    of an output are neighbours; without weights each pair has 1.
+    The sums are the weight of the correctly ordered pairs, with ties in part, and the weight of all scored
+    pairs. The pairs of an output are neighbours; without weights each pair has 1.
     """
     right = 0
     tied = 0

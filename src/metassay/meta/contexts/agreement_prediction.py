@@ -31,12 +31,11 @@ def predict_rank_correlation_of_two_contexts(
     *,
     are_contexts_exchangeable: bool = True,
 ) -> AgreementPrediction | None:
-    """Predict how similarly two contexts rank the metrics, by a least-squares fit to properties of both
-    contexts.
+    """Fit a linear model that predicts, from properties of two contexts (such as domains), how similarly
+    metrics are ranked in both. Returns the coefficients and the prediction errors on left-out contexts.
 
-    `rank_correlations` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
-    None where there are too few pairs of contexts for the fit, or the agreement or all properties are
-    constant.
+    `rank_correlations` is [contexts, contexts], NaN where unknown. None where there are too few pairs of
+    contexts for the fit, or the agreement or all properties are constant.
     """
     for name, values in context_properties.items():
         if len(values) != len(rank_correlations):
@@ -82,8 +81,8 @@ def predict_rank_correlation_of_two_contexts(
 
 
 def are_contexts_exchangeable(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
-    """Return whether contexts may be permuted in a test. They may if every two contexts share clusters of
-    items (such as documents), or if no two contexts do.
+    """Return whether a permutation test may exchange contexts: either every two contexts share clusters of
+    items (such as documents), or no two contexts do.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
     """
@@ -107,8 +106,8 @@ def collect_properties_of_contexts(
     nonempty_contexts: Sequence[PairContexts],
     user_properties: Mapping[str, ContextProperties],
 ) -> dict[str, ContextProperties]:
-    """Collect the properties of each context: those given by the user, and the values of columns that are
-    constant within every context.
+    """Collect the properties of each context: those given by the user, and the columns that have a single
+    value in each context.
 
     `nonempty_contexts` are the given ones without contexts that have no pairs; properties of those are
     dropped.
@@ -129,8 +128,8 @@ def collect_properties_of_contexts(
 def find_columns_with_one_value_per_context(
     pair_contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
-    """Find the columns that have a single value within each context. Returns the value for each column and
-    context.
+    """Find the columns that have a single value within each context. Returns for each such column the value
+    in each context.
 
     Each document lies in one domain, so that `domain` is such a column for the contexts of `document`.
     """
@@ -152,8 +151,8 @@ def _compute_permutation_p_value(
     pairs: tuple[LongArray, LongArray],
     observed_residuals: float,
 ) -> float:
-    """Test by permutation whether properties of contexts predict how similarly two contexts rank the metrics.
-    Properties are assigned to contexts at random.
+    """Test whether properties of contexts predict how similarly metrics are ranked in two contexts. Returns
+    the p-value of a permutation test, which assigns the properties to the contexts at random.
     """
     rng = np.random.default_rng([0, len(agreement_matrix)])
     first, second = pairs
@@ -180,8 +179,8 @@ def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray)
 def _compare_property_of_contexts(
     property_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
 ) -> FloatArray:
-    """Measure how much a property differs between contexts, for each pair of contexts: scaled distance for
-    numbers, equality for words.
+    """Compare one property between the two contexts of each pair. Returns the distance of numbers in standard
+    deviations, or 1 for equal and 0 for different words.
     """
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in property_values):
         numbers = np.asarray(property_values, dtype=np.float64)
@@ -200,8 +199,8 @@ def _compute_cross_validation_errors(
     second_contexts: LongArray,
     context_count: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute prediction errors on each context from a linear model that was fitted to the other contexts.
-    Also returns the errors of predicting the mean.
+    """Leave out each context in turn, fit a linear model to the others, and compute the prediction errors on
+    the context that was left out. Also returns the errors of predicting the mean.
     """
     errors = []
     baseline_errors = []

@@ -25,8 +25,8 @@ _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 @dataclass(frozen=True)
 class MetricAccuracyTable:
-    """Accuracies of metrics in each context, and costs of metrics, which decide which metric is recommended
-    in each context.
+    """Accuracy of each metric in each context (such as a domain), and cost of each metric. A metric is
+    recommended for each context from these numbers.
 
     `may_be_best` marks the metrics that may be the best in a context, `is_worse_than_another` those that are
     clearly less accurate there than another of them. `spread` is how much a metric's true accuracy varies
@@ -48,7 +48,7 @@ class MetricAccuracyTable:
     uninformed: frozenset[str] = frozenset()
 
     def drop_metrics_unrelated_to_quality(self, metric_positions: Sequence[int]) -> list[int]:
-        """Return the given positions without the metrics whose scores say nothing about quality."""
+        """Return the given positions of metrics, without metrics whose scores say nothing about quality."""
         return [m for m in metric_positions if self.metrics[m] not in self.uninformed]
 
 
@@ -112,17 +112,15 @@ def choose_single_metric_for_all_contexts(
     may_be_best: BoolArray,
     is_worse_than_another: BoolArray,
     cost_ranks: FloatArray,
-    is_unrelated_to_quality: BoolArray | None = None,
+    is_unrelated_to_quality: BoolArray,
 ) -> int:
     """Choose one metric for all contexts, and return its position. It is the cheapest of the metrics that may
-    be the best, and the most accurate of equally cheap ones.
+    be the most accurate, and the most accurate of equally cheap ones.
 
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
     """
     rounded = np.nan_to_num(np.round(accuracies, _TIE_DECIMALS), nan=-1).tolist()
-    if is_unrelated_to_quality is None:
-        is_unrelated_to_quality = np.zeros(len(rounded), dtype=np.bool_)
 
     def build_sort_key(metric: int) -> tuple[bool, bool, bool, float, float, int]:
         """Build a sort key for one metric, so that the smallest key belongs to the metric to use."""
@@ -159,8 +157,10 @@ def recommend_metric_for_each_context(
 
 
 def choose_metric_for_unknown_contexts(metric_table: MetricAccuracyTable) -> str | None:
-    """Choose the metric with the highest accuracy under an unfavourable mix of contexts. Ties are broken by
-    the accuracy in the worst context.
+    """Choose the metric whose accuracy is highest under the least favourable mix of contexts. Returns None if
+    no accuracy is known.
+
+    Ties are broken by the accuracy in the worst context.
     """
     robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
     worst_case = metric_table.worst_case.tolist()
@@ -174,8 +174,8 @@ def choose_metric_for_unknown_contexts(metric_table: MetricAccuracyTable) -> str
 
 
 def _build_preference_sort_keys(metric_table: MetricAccuracyTable) -> list[tuple[float, ...]]:
-    """Build a sort key for each metric from stability, cost, user criteria and robust accuracy. Preferred
-    metrics come first.
+    """Build a sort key for each metric from its stability between contexts, cost, user criteria and robust
+    accuracy. Preferred metrics have smaller keys.
     """
     spread = round_accuracy_variations(metric_table.spread).tolist()
     robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
@@ -218,7 +218,7 @@ def _recommend_metric_for_context(
     chosen = (
         None
         if overall_choice is None
-        else _find_metric_that_run_recommends(metric_table, context_position, by_accuracy, overall_choice)
+        else _find_metric_to_use_in_context(metric_table, context_position, by_accuracy, overall_choice)
     )
     candidates = metric_table.drop_metrics_unrelated_to_quality(
         [m for m in positions if metric_table.may_be_best[m, context_position]]
@@ -245,14 +245,14 @@ def _recommend_metric_for_context(
     )
 
 
-def _find_metric_that_run_recommends(
+def _find_metric_to_use_in_context(
     metric_table: MetricAccuracyTable,
     context_position: int,
     metrics_by_accuracy: list[int],
     overall_choice: OverallMetricChoice,
 ) -> int | None:
-    """Return the overall recommended metric for one context, or a better metric in this context. None if
-    neither has scores there.
+    """Find the metric to use in one context: the most accurate of those that beat the overall choice there,
+    else the overall choice. Returns None if none has an accuracy there.
     """
     ahead = overall_choice.ahead.get(metric_table.contexts[context_position], ())
     wanted = [m for m in metrics_by_accuracy if metric_table.metrics[m] in ahead]

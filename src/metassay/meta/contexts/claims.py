@@ -40,8 +40,8 @@ ClaimT = TypeVar(
 
 @dataclass(frozen=True)
 class ClaimCandidates:
-    """Differences between metrics or contexts that a report could claim, with p-values, grouped by kind of
-    claim.
+    """Tested differences between metrics or contexts, with p-values, grouped by kind. A report may claim
+    those that are significant.
 
     `human_leads` is None where there are no human pairs.
     """
@@ -56,8 +56,8 @@ class ClaimCandidates:
 
 
 def select_significant_differences(tested_differences: ClaimCandidates) -> Claims:
-    """Select the differences that a report may claim: those significant after Bonferroni's correction for the
-    number of kinds of claims.
+    """Select the differences that a report may claim: those with p ≤ 0.05 after p-values are multiplied by
+    the number of kinds of claims (Bonferroni's correction).
     """
     by_kind = {
         "lead": tested_differences.leads,
@@ -100,9 +100,7 @@ def select_significant_differences(tested_differences: ClaimCandidates) -> Claim
 
 
 def _apply_bonferroni_correction(differences: Sequence[ClaimT], number_of_tests: int) -> list[ClaimT]:
-    """Multiply the p-value of each claim by the number of tests (Bonferroni's correction), up to at most
-    1.
-    """
+    """Multiply the p-value of each claim by the number of tests (Bonferroni's correction), at most to 1."""
     return [msgspec.structs.replace(claim, p=min(claim.p * number_of_tests, 1.0)) for claim in differences]
 
 
@@ -147,8 +145,8 @@ def _list_accuracy_differences_between_metrics(
     global_analysis: GlobalAnalysis,
     metric_names: Sequence[str],
 ) -> list[MetricLead]:
-    """List p-values of the claims that one metric is more accurate than another, over all outputs and in each
-    context.
+    """List the possible claims that one metric is more accurate than another, over all outputs or in one
+    context. Each claim has a p-value.
     """
     places: list[tuple[str | None, str, MetricDifferenceStatistics]] = [
         (None, GLOBAL, global_analysis.context.leads)
@@ -177,9 +175,10 @@ def _list_accuracy_differences_between_metrics(
 def select_metric_pairs_to_report(
     p_values: FloatArray, recommended_metric: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
-    """List the pairs of metrics (better, worse) whose difference in accuracy a report may claim.
+    """List the pairs of metrics, the better one first, whose difference in accuracy a report may claim.
 
-    In a context: leads over the recommended metric, and the clearest lead.
+    Over all outputs: the recommended metric and each other one. In a context: each metric that may lead over
+    the recommended one, and the pair with the smallest p-value.
     """
     if np.isnan(p_values).all():
         return []
@@ -199,7 +198,8 @@ def select_metric_pairs_to_report(
 def _list_accuracy_differences_between_contexts(
     column_analyses: Mapping[str, ColumnAnalysis], metric_names: Sequence[str]
 ) -> list[AccuracyVariation]:
-    """List p-values of the claims that the accuracy of a metric differs between the contexts of a column.
+    """List the possible claims that the accuracy of a metric differs between the contexts of a column, such
+    as the domains. Each claim has a p-value.
 
     p-values are adjusted for all metrics and for the number of columns.
     """
@@ -217,8 +217,8 @@ def _list_accuracy_differences_between_contexts(
 def _list_accuracy_trends(
     column_analyses: Mapping[str, ColumnAnalysis], all_metrics: Sequence[str], metric_names: Sequence[str]
 ) -> list[AccuracyTrend]:
-    """List p-values of the claims that the accuracy of a metric rises or falls along ordered contexts, such
-    as text lengths.
+    """List the possible claims that the accuracy of a metric rises or falls along ordered contexts, such as
+    text lengths. Each claim has a p-value.
     """
     candidates = []
     for name, column in column_analyses.items():
@@ -231,8 +231,8 @@ def _list_accuracy_trends(
 def _list_predictable_ranking_agreements(
     agreement_predictions: Mapping[str, AgreementPrediction | None],
 ) -> list[PredictableAgreement]:
-    """List p-values of the claims that properties of two contexts predict how similarly they rank the
-    metrics.
+    """List the possible claims that properties of two contexts predict how similarly metrics are ranked in
+    both. Each claim has a p-value.
     """
     candidates = []
     for name, prediction in agreement_predictions.items():
@@ -244,8 +244,8 @@ def _list_predictable_ranking_agreements(
 def _list_accuracy_differences_between_perturbations(
     confounding: PerturbationEffects, metric_names: Sequence[str]
 ) -> list[PerturbationDependence]:
-    """List p-values of the claims that the accuracy of a metric depends on the perturbation that made the
-    worse outputs.
+    """List the possible claims that the accuracy of a metric depends on the perturbation that made the worse
+    outputs. Each claim has a p-value.
     """
     candidates = []
     for metric in metric_names:
@@ -255,7 +255,7 @@ def _list_accuracy_differences_between_perturbations(
 
 
 def _apply_holm_correction(differences: Sequence[ClaimT]) -> list[ClaimT]:
-    """Adjust the p-values of claims by Holm's method. Claims that could not be tested (NaN) are left out."""
+    """Adjust the p-values of claims by Holm's method. Claims without a p-value (NaN) are left out."""
     adjusted = adjust_p_values_by_holm(np.array([claim.p for claim in differences], dtype=np.float64))
     tested_candidates = []
     for claim, p in zip(differences, adjusted.tolist()):

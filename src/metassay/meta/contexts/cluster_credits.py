@@ -26,8 +26,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ClusterAccuracySums:
-    """Sums of item accuracies and of item weights in each cluster of items, for each metric in one context.
-    Total accuracy divided by total weight is the accuracy of the metric.
+    """For each metric and each cluster of items (such as a document) in one context: the sum of the
+    accuracies on the items, and the sum of the weights of the items. The accuracy of a metric is the ratio of
+    the totals.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -54,8 +55,8 @@ class AccuracyChangeEstimate:
 
 @dataclass(frozen=True)
 class AccuracyChangesByCluster:
-    """Contribution of each cluster of items to the change in accuracy between two runs, for each metric in
-    one context.
+    """How much each cluster of items, such as a document, contributes to the change in accuracy between two
+    runs. Given for each metric in one context.
 
     For each metric, `changes` are the contributions of the clusters to the change of its accuracy (after -
     before), which is their sum. `deviations` are the contributions less those expected from the weights of
@@ -66,23 +67,27 @@ class AccuracyChangesByCluster:
     deviations: Mapping[str, FloatArray]
 
     def estimate_change_of_accuracy(self, metric: str) -> AccuracyChangeEstimate:
-        """Test whether the accuracy of a metric changed between two runs."""
+        """Estimate how much the accuracy of a metric changed between two runs, with a 95 % interval and a
+        p-value.
+        """
         return _test_whether_changes_differ_from_zero(self.changes[metric], self.deviations[metric])
 
     def estimate_change_of_accuracy_difference(
         self, first_metric: str, second_metric: str
     ) -> AccuracyChangeEstimate:
-        """Test whether the difference in accuracy between two metrics changed between two runs."""
+        """Estimate how much the difference in accuracy between two metrics changed between two runs, with a
+        95 % interval and a p-value.
+        """
         changes = self.changes[first_metric] - self.changes[second_metric]
         deviations = self.deviations[first_metric] - self.deviations[second_metric]
         return _test_whether_changes_differ_from_zero(changes, deviations)
 
 
-def compute_cluster_contributions_to_accuracy(
+def sum_accuracies_by_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterAccuracySums]]:
-    """Sum item accuracies and item weights over each cluster of items, for each metric. Yields the sums of
-    one context at a time.
+    """Sum the accuracies on items and the weights of items over each cluster (such as a document), for each
+    metric. Yields one context at a time, with the sums.
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
     for accuracy_sums in count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties):
@@ -102,8 +107,8 @@ def compute_cluster_contributions_to_accuracy(
 def compute_accuracy_changes_by_cluster(
     sums_before: ClusterAccuracySums, sums_after: ClusterAccuracySums, metrics: Sequence[str]
 ) -> AccuracyChangesByCluster:
-    """Compute how much each cluster of items contributes to the change in accuracy between two runs. A
-    cluster missing in one run counts as 0 in that run.
+    """Compute how much each cluster of items, such as a document, contributes to the change in accuracy
+    between two runs. A cluster that is missing in one run counts as 0 there.
     """
     names, positions = np.unique(
         np.concatenate([sums_before.clusters, sums_after.clusters]), return_inverse=True
@@ -128,7 +133,7 @@ def _compute_accuracy_contribution_of_clusters(
     cluster_sums: ClusterAccuracySums, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
 ) -> tuple[FloatArray, FloatArray]:
     """Compute how much each cluster of items contributes to the accuracy of a metric. Also returns the
-    difference from its expected contribution.
+    difference between each contribution and the one expected from the weight of the cluster.
     """
     total_weight = cluster_sums.weights[metric].sum()
     parts = np.zeros(cluster_count)
@@ -141,7 +146,8 @@ def _compute_accuracy_contribution_of_clusters(
 def _test_whether_changes_differ_from_zero(
     changes: FloatArray, deviations: FloatArray
 ) -> AccuracyChangeEstimate:
-    """Test with Student's t whether the mean change over clusters of items differs from 0.
+    """Sum the changes in accuracy over clusters of items, and test whether the sum differs from 0 (Student's
+    t). Returns the change with a 95 % interval and a p-value.
 
     p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
     Without this bound, four clusters that changed alike among hundreds that did not would seem significant.

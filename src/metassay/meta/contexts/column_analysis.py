@@ -44,8 +44,8 @@ _TIE_DECIMALS = 12
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """Settings for the analysis of contexts, such as the number of resamples. All columns of contexts share
-    them.
+    """Settings for analysing metrics in contexts (such as domains): how ties count, how often to resample,
+    which metrics may be recommended.
 
     `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
     and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
@@ -67,7 +67,9 @@ class AnalysisSettings:
 
 @dataclass(frozen=True)
 class AccuracyEstimates:
-    """Accuracy of each metric in each context, with its sampling variance and number of clusters of items."""
+    """Accuracy of each metric in each context, with its sampling variance and the number of clusters of items
+    (such as documents) behind it.
+    """
 
     accuracy_sums: AccuracySums
     accuracy: FloatArray
@@ -77,7 +79,9 @@ class AccuracyEstimates:
 
     @classmethod
     def compute_accuracies_and_variances(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
-        """Compute accuracies, their variances and numbers of clusters from sums of pair outcomes."""
+        """Compute the accuracy of each metric in each context and its sampling variance, from sums over pairs
+        of outputs.
+        """
         accuracy = accuracy_sums.compute_accuracies()
         clusters = np.broadcast_to(accuracy_sums.count_scored_clusters(), accuracy.shape)
         return cls(
@@ -89,7 +93,9 @@ class AccuracyEstimates:
         )
 
     def get_accuracy_estimates_of_context(self, context_position: int) -> ClusteredProportions:
-        """Return the accuracy estimates of all metrics in one context."""
+        """Return the accuracy of each metric in one context, with its variance and the numbers of clusters
+        and pairs.
+        """
         return ClusteredProportions(
             estimate=self.accuracy[:, context_position],
             variance=self.variance[:, context_position],
@@ -100,8 +106,8 @@ class AccuracyEstimates:
 
 @dataclass(frozen=True)
 class ContextAnalysis:
-    """Results for one context: intervals for the accuracy of each metric, the metrics that may be the best,
-    and tests of their ranking.
+    """Results for one context, such as a domain: an interval for the accuracy of each metric, the metrics
+    that may be the best, and tests of how the metrics rank.
 
     `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
     keep them.
@@ -116,8 +122,8 @@ class ContextAnalysis:
 
     @property
     def is_worse_than_another(self) -> BoolArray:
-        """Boolean mask of the metrics that a paired test finds less accurate than another metric, although
-        they may be the best.
+        """Boolean mask of the metrics that may be the best, but are less accurate than another such metric
+        according to a paired test.
         """
         return self.leads.are_metrics_worse_than_some_candidate(self.may_be_best) & self.may_be_best
 
@@ -136,10 +142,12 @@ class GlobalAnalysis:
     first_choice: int
 
     def get_accuracies_with_recommended_metric_on_top(self, metric_positions: LongArray) -> FloatArray:
-        """Return the rounded accuracies over all outputs. The accuracy of the recommended metric is raised to
-        the highest one.
+        """Return the rounded accuracies over all outputs, but with the highest accuracy of all for the
+        recommended metric.
 
-        Their order is the one that a context may contradict.
+        These numbers say which order of the metrics is expected in a context; only leads against it are
+        tested. The recommended metric need not be the most accurate, because it is the cheapest of the
+        metrics that may be the best.
         """
         order = np.round(self.estimates.accuracy[metric_positions, 0], _TIE_DECIMALS)
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
@@ -209,8 +217,8 @@ def estimate_accuracy_in_each_context(
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
-    """Compute the accuracy of each metric in each context of one column, and test for differences between the
-    contexts.
+    """Compute the accuracy of each metric in each context of one column (such as each domain), and test for
+    differences between the contexts.
 
     The pairs are sorted by `sort_pairs_by_item`.
     """
@@ -279,8 +287,8 @@ def estimate_accuracy_in_each_context(
 def estimate_accuracy_intervals(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
 ) -> tuple[AccuracyEstimates, FloatArray, FloatArray]:
-    """Estimate the accuracy of each metric in each context. Returns the estimates with the lower and upper
-    ends of their 95 % intervals.
+    """Estimate the accuracy of each metric in each context. Returns the estimates, and the lower and upper
+    ends of 95 % intervals.
 
     The pairs of an output may lie in several contexts here.
     """
@@ -300,8 +308,8 @@ def estimate_accuracy_intervals(
 def average_accuracies_over_perturbations(
     accuracy_by_perturbation: FloatArray, pair_outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average accuracies over perturbations with the same weights in every context. Otherwise a context with
-    many easy perturbations would look better.
+    """Average the accuracies of each metric over perturbations (kinds of errors), with the same weights in
+    every context. Otherwise a context with many easy perturbations would look better.
 
     `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
@@ -374,7 +382,9 @@ def _compare_metric_rankings_of_contexts(
     global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
 ) -> AgreementMatrix:
-    """Compute rank correlations between the metric rankings of every two contexts of a column."""
+    """Compute rank correlations between the metric rankings in every two contexts of a column, and over all
+    outputs.
+    """
     analyses = [global_analysis.context, *context_analyses]
     accuracy = np.concatenate([global_analysis.estimates.accuracy, estimates.accuracy], axis=1)
     kept_resamples = [analysis.resamples for analysis in analyses if analysis.resamples is not None]

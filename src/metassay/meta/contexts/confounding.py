@@ -52,8 +52,8 @@ _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in 
 
 @dataclass(frozen=True)
 class PerturbationEffects:
-    """Estimates of how much the accuracy of each metric depends on the perturbation that made the worse
-    outputs.
+    """Estimates of how much the accuracy of each metric depends on the perturbation (such as dropping words)
+    that made the worse outputs.
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
@@ -80,8 +80,8 @@ class PerturbationEffects:
     def list_accuracy_dependence_on_perturbations(
         self, sentinel_metrics: Collection[str] = ()
     ) -> list[MetricConfounding]:
-        """List for each metric whether its accuracy depends significantly on the perturbation, with the test
-        result.
+        """List for each metric how much its accuracy depends on the perturbation that made the worse outputs,
+        and whether significantly.
 
         p-values are adjusted by Holm.
         """
@@ -114,7 +114,8 @@ class PerturbationEffects:
     def _list_accuracy_variances_by_perturbation_count(
         self, metric_position: int
     ) -> list[CombinationVariance]:
-        """List how much the accuracy of a metric varies between combinations of 1, 2, … perturbations.
+        """List how much the accuracy of a metric varies between combinations of k perturbations, for k = 1,
+        2, ….
 
         `law` is the variance expected of a mean of k out of n draws, σ² / k · (n - k) / (n - 1).
         """
@@ -133,8 +134,8 @@ class PerturbationEffects:
         return rows
 
     def _find_perturbations_causing_most_variance(self, metric_position: int) -> list[str]:
-        """Find the fewest perturbations that cause half of the variance of a metric's accuracy. The most
-        deviant perturbation comes first.
+        """Find the fewest perturbations that cause half of the variance of a metric's accuracy between
+        perturbations. The perturbation with the most unusual accuracy comes first.
         """
         deviations = self.by_perturbation[metric_position] - np.nanmean(self.by_perturbation[metric_position])
         squares = np.nan_to_num(deviations**2)
@@ -152,7 +153,8 @@ def measure_accuracy_dependence_on_perturbation(
     rng: np.random.Generator,
     workers: int = 1,
 ) -> PerturbationEffects:
-    """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
+    """Measure how much the accuracy of each metric depends on the perturbation (such as dropping words) that
+    made the worse outputs.
 
     The pairs are sorted and hold all applicable perturbations of every output.
     """
@@ -224,8 +226,8 @@ def _compute_accuracy_by_perturbation(
     bootstrap: ClusterBootstrap,
     workers: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the accuracy of each metric in each context for each perturbation. Also returns resampled
-    accuracies, averaged over contexts.
+    """Compute the accuracy of each metric in each context under each perturbation. Also returns accuracies on
+    bootstrap resamples, averaged over contexts.
 
     The resamples are [metrics, perturbations, resamples]; `accuracy_sum_batches` are batches of contexts
     crossed with perturbations.
@@ -267,7 +269,7 @@ def _compute_accuracy_by_perturbation(
 def compute_p_values_of_perturbation_differences(
     accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
 ) -> FloatArray:
-    """Test for each metric whether it is equally accurate for all perturbations. Returns one p-value per
+    """Test for each metric whether it is equally accurate under all perturbations. Returns one p-value per
     metric.
 
     `accuracy_by_perturbation` is [metrics, perturbations], `resampled_accuracies` [metrics, perturbations,
@@ -294,7 +296,7 @@ def compute_p_values_of_perturbation_differences(
 
 
 def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sum the weighted squared deviations from the weighted mean of each column."""
+    """Compute for each column the weighted sum of squared deviations from the weighted mean."""
     centre = weights @ values / weights.sum()
     return np.asarray(weights @ (values - centre) ** 2)
 

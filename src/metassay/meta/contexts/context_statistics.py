@@ -104,7 +104,7 @@ def build_context_statistics(pair_analysis: PairOutcomeAnalysis) -> ContextStati
             pair_analysis, column, tables[name], predictions[name], regret
         )
     competing = pair_analysis.settings.competing.tolist()
-    sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
+    sentinels = pair_analysis.sentinel_positions
     return ContextStatistics(
         contexts=contexts,
         overall=_list_metric_accuracies_over_all_outputs(pair_analysis, competing, GlobalAccuracy),
@@ -225,7 +225,6 @@ def _build_result_of_context_column(
 ) -> ContextColumn:
     """Build the part of the result for one column of contexts, such as the accuracies in each domain."""
     competing = pair_analysis.settings.competing.tolist()
-    sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     metrics = pair_analysis.competing_metrics
     trends = correlate_accuracy_with_numeric_contexts(
         column.contexts.column, column.contexts.values, column.estimates.accuracy[competing]
@@ -244,7 +243,7 @@ def _build_result_of_context_column(
         trend=None if trends is None else dict(zip(metrics, trends)),
         trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
         regret=loss_against_best_metrics,
-        sentinels=_list_metric_accuracies_by_context(pair_analysis, column, sentinels),
+        sentinels=_list_metric_accuracies_by_context(pair_analysis, column, pair_analysis.sentinel_positions),
     )
 
 
@@ -354,7 +353,7 @@ def build_metric_accuracy_results(
 def predict_ranking_agreement_from_properties(
     column_analysis: ColumnAnalysis, context_properties: ContextProperties
 ) -> AgreementPrediction | None:
-    """Predict from the properties of two contexts how similarly they rank the metrics.
+    """Predict how similarly metrics are ranked in two contexts of a column, from properties of the contexts.
 
     None where there is nothing to learn from.
     """
@@ -375,8 +374,8 @@ def predict_ranking_agreement_from_properties(
 def _build_ranking_agreement_result(
     column: ColumnAnalysis, metric_table: MetricAccuracyTable, prediction: AgreementPrediction | None
 ) -> RankAgreement | None:
-    """Build the part of the result that says how similarly contexts rank the metrics. None if there is only
-    one context.
+    """Build the part of the result that says how similarly metrics are ranked in different contexts. Returns
+    None if there is only one context or metric.
     """
     h2 = column.h2
     if h2 is None:
@@ -399,7 +398,7 @@ def _build_ranking_agreement_result(
 
 
 def group_similar_contexts(column: ColumnAnalysis, metric_table: MetricAccuracyTable) -> list[ContextGroup]:
-    """Group contexts that rank the metrics similarly. Lists for each group the metrics that may be the best
+    """Group contexts in which metrics are ranked similarly. Each group lists the metrics that may be the best
     in all of its contexts.
     """
     h2 = column.h2

@@ -15,7 +15,8 @@ _CENTRES = 2000  # kernels per context: more change the density little and cost 
 
 
 def weight_outputs_by_density_in_context(output_features: FloatArray, context_codes: IntArray) -> FloatArray:
-    """Weight each output by how common its features are in its context, so that the mean weight is 1.
+    """Compute a weight for each output, which is larger the more common its features (such as its length) are
+    in its context. The mean weight in each context is 1.
 
     `output_features` is [outputs, features], scaled here to unit variance over all outputs; `context_codes`
     are the outputs' contexts, -1 for none (weight 1). The density is a Gaussian kernel estimate with Scott's

@@ -26,7 +26,8 @@ _SHARES_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class DifficultyBins:
-    """Bins of pairs of outputs with similar shares of edited characters. Small edits are harder to notice.
+    """Pairs of two outputs, grouped into bins by the share of characters that differ between the two. Small
+    differences are harder to notice.
 
     `codes` has the bin of each pair, `median` is the median share of all pairs.
     """
@@ -37,7 +38,8 @@ class DifficultyBins:
 
 
 def group_pairs_by_share_of_edited_characters(edit_shares: FloatArray) -> DifficultyBins:
-    """Divide pairs into up to five bins of about equal size by the share of characters that were edited.
+    """Divide pairs of outputs into up to five bins of about equal size, by the share of characters that
+    differ between the two outputs.
 
     Pairs with equal shares are in the same bin.
     """
@@ -72,8 +74,8 @@ def measure_accuracy_by_difficulty(
     resamples: int,
     seed: int,
 ) -> Difficulty | None:
-    """Measure the accuracy of every metric on pairs with similar shares of edited characters. Returns None if
-    all pairs have similar shares.
+    """Measure the accuracy of every metric in each bin of output pairs that differ in a similar share of
+    characters. Returns None if there is only one bin.
 
     `human_pairs` says, for comparison, how far the outputs of human pairs are apart.
     """

@@ -93,12 +93,13 @@ class AccuracyTests:
 
 @dataclass(frozen=True)
 class ExchangeableUnits:
-    """Outputs or clusters of items whose contexts a permutation test exchanges at random, with their numbers
-    of correctly ordered pairs.
+    """Groups of output pairs, such as all pairs of one document, that a permutation test moves to another
+    context as a whole. Holds the numbers of correctly ordered and of all pairs in each group.
 
-    Labels are exchanged within blocks. Units are sorted by block; those of block b are
-    `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics], doubled
-    so that half a tie is a whole number; `total` has one column if it is the same for all metrics.
+    A unit is one such group: the pairs of an output, or of a cluster of items, or of the part of a cluster in
+    one context. Contexts (`labels`) are exchanged within blocks. Units are sorted by block; those of block b
+    are `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics],
+    doubled so that half a tie is a whole number; `total` has one column if it is the same for all metrics.
     """
 
     name: str
@@ -108,8 +109,8 @@ class ExchangeableUnits:
     block_starts: LongArray
 
     def compute_share_of_exchangeable_units(self) -> float:
-        """Compute the share of units (outputs or clusters) that can exchange their context with a different
-        one.
+        """Compute the share of outputs or clusters of items that the permutation test can move to a different
+        context.
         """
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
@@ -178,9 +179,7 @@ def run_accuracy_tests_between_contexts(
 
 
 def _combine_p_values_by_bonferroni(p_values_of_tests: list[FloatArray], metric_count: int) -> FloatArray:
-    """Combine the p-values of several permutation tests of each metric: the smallest one times the number of
-    tests.
-    """
+    """Combine the p-values of several tests of each metric: the smallest one times the number of tests."""
     if not p_values_of_tests:
         return np.full(metric_count, np.nan)
     # Bonferroni over the levels: each tests the same hypothesis with other units.
@@ -206,7 +205,7 @@ def _count_correct_and_all_pairs(
     """Return the number of correctly ordered pairs and the number of all pairs, for each metric, perturbation
     and context.
 
-    A tie counts as much as its credit.
+    A tie counts as much as its credit. Both arrays are [metrics, perturbations, contexts].
     """
     shape = (len(pair_counts), context_count, -1)
     right = pair_counts[:, RIGHT_PAIRS].reshape(shape)
@@ -217,7 +216,11 @@ def _count_correct_and_all_pairs(
 def iterate_exchangeable_outputs_and_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeableUnits]:
-    """Yield the outputs, and then the clusters of items, whose contexts a permutation test may exchange."""
+    """Yield what a permutation test may exchange between contexts: first single outputs or parts of a cluster
+    (such as a document), then whole clusters of items.
+
+    A level at which no exchange is possible is left out.
+    """
     in_context = pair_contexts.codes >= 0
     if not in_context.any():
         return
@@ -232,7 +235,7 @@ def iterate_exchangeable_outputs_and_clusters(
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
     if _has_cluster_of_several_items(pair_outcomes):
         within_clusters = "contexts within clusters"
-        units = _number_combinations_of_cluster_and_label(pair_outcomes.clusters, labels)
+        units = _encode_combinations(pair_outcomes.clusters, labels)
     else:
         within_clusters = "outputs within items"
         units = pair_outcomes.outputs
@@ -245,9 +248,7 @@ def iterate_exchangeable_outputs_and_clusters(
         group_count, group_of_label = _group_contexts_that_share_clusters(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _count_correct_pairs_by_output_or_cluster(
-            name, pair_outcomes, labels, level_units, blocks, ties
-        )
+        yield _count_correct_pairs_by_unit(name, pair_outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
         # Labels that were exchanged at this level count as one at the next, coarser level.
@@ -263,9 +264,11 @@ def _has_cluster_of_several_items(pair_outcomes: PairOutcomes) -> bool:
     return bool(items_per_cluster.max() > 1)
 
 
-def _number_combinations_of_cluster_and_label(clusters: IntArray, labels: IntArray) -> IntArray:
-    """Assign an integer to each combination of cluster and label, in the order of the clusters."""
-    combined = clusters.astype(np.int64) * (int(labels.max()) + 1) + labels
+def _encode_combinations(first_codes: IntArray, second_codes: IntArray) -> IntArray:
+    """Return an integer for each combination of two codes, such as a cluster and a context. Combinations are
+    numbered in the order of the first code.
+    """
+    combined = first_codes.astype(np.int64) * (int(second_codes.max()) + 1) + second_codes
     numbers = np.unique(combined, return_inverse=True)[1]
     return np.asarray(numbers, dtype=np.int32)
 
@@ -273,8 +276,8 @@ def _number_combinations_of_cluster_and_label(clusters: IntArray, labels: IntArr
 def compute_accuracy_similarity_within_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> FloatArray:
-    """Measure for each metric how similar its accuracies on items of the same cluster are. The result is
-    about 1 if they are independent, and larger if they are similar.
+    """Measure for each metric how similar its accuracies are on items of the same cluster, such as a
+    document. The result is about 1 if they are independent, and larger if they are similar.
 
     Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
     Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if the accuracies of a
@@ -289,18 +292,18 @@ def compute_accuracy_similarity_within_clusters(
     labels = pair_contexts.codes[in_context]
     if not _has_cluster_of_several_items(pair_outcomes):
         return undefined
-    cells = _count_correct_pairs_by_output_or_cluster(
+    cells = _count_correct_pairs_by_unit(
         "items",
         pair_outcomes,
         labels,
-        _number_combinations_of_cluster_and_label(pair_outcomes.items, labels),
+        _encode_combinations(pair_outcomes.items, labels),
         pair_outcomes.items,
         ties,
     )
     item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
     first_pair = np.unique(pair_outcomes.items, return_index=True)[1]
     cluster_of_cell = pair_outcomes.clusters[first_pair][item_of_cell]
-    combinations = _number_combinations_of_cluster_and_label(cluster_of_cell, cells.labels)
+    combinations = _encode_combinations(cluster_of_cell, cells.labels)
     ratios = []
     for m in range(len(pair_outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
@@ -344,27 +347,28 @@ def _group_contexts_that_share_clusters(
     return len(groups), group_of_label
 
 
-def _count_correct_pairs_by_output_or_cluster(
-    units_name: str,
+def _count_correct_pairs_by_unit(
+    name: str,
     pair_outcomes: PairOutcomes,
     context_of_pair: IntArray,
-    output_or_cluster_of_pair: IntArray,
+    unit_of_pair: IntArray,
     block_of_pair: IntArray,
     ties: str,
 ) -> ExchangeableUnits:
-    """Count the correctly ordered pairs and all pairs of each output or cluster, whose context a permutation
-    test can exchange.
+    """Count the pairs that each metric orders correctly, and all pairs, for each group of pairs that a
+    permutation test moves between contexts as a whole.
+
+    `unit_of_pair` has the group of each pair: an output, an item or a cluster. Contexts are exchanged between
+    the groups of one block.
     """
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
     order = _argsort_with_stable_ties(
-        block_of_pair if output_or_cluster_of_pair is pair_outcomes.outputs else output_or_cluster_of_pair
+        block_of_pair if unit_of_pair is pair_outcomes.outputs else unit_of_pair
     )
-    output_or_cluster_of_pair, block_of_pair, context_of_pair = (
-        output_or_cluster_of_pair[order],
-        block_of_pair[order],
-        context_of_pair[order],
-    )
-    first_pairs = find_starts_of_equal_rows(output_or_cluster_of_pair)[:-1]
+    unit_of_pair = unit_of_pair[order]
+    block_of_pair = block_of_pair[order]
+    context_of_pair = context_of_pair[order]
+    first_pairs = find_starts_of_equal_rows(unit_of_pair)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])
     metric_count = len(pair_outcomes.metrics)
     has_missing = pair_outcomes.outcomes.min() == MISSING
@@ -382,7 +386,7 @@ def _count_correct_pairs_by_output_or_cluster(
     if (total == total[:, :1]).all():
         total = total[:, :1].copy()
     return ExchangeableUnits(
-        units_name,
+        name,
         right,
         total,
         context_of_pair[first_pairs],

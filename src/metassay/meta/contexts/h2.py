@@ -33,8 +33,8 @@ _TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such acc
 
 @dataclass(frozen=True)
 class ContextRankingComparison:
-    """Agreement between the metric ranking in one context and the ranking over all outputs, with the highest
-    agreement that noise allows.
+    """Rank correlation between the metric rankings in one context and over all outputs: interval, p-value of
+    a difference, and the highest correlation that sampling noise allows.
     """
 
     low: float
@@ -45,7 +45,7 @@ class ContextRankingComparison:
 
 @dataclass(frozen=True)
 class AgreementMatrix:
-    """Matrix of rank correlations between the metric rankings of every two contexts. The first row is for all
+    """Matrix of rank correlations between the metric rankings in every two contexts. The first row is for all
     outputs, and similar contexts are next to each other.
 
     `matrix` is [contexts, contexts] up to 300 contexts, else its first row only; `low` and `high` are
@@ -71,8 +71,8 @@ def correlate_context_with_global_ranking(
     correlation_name: str,
     cluster_count: int,
 ) -> tuple[float, float, float]:
-    """Compare the metric ranking in one context with the ranking over all outputs. Returns the interval of
-    the rank correlation and a p-value.
+    """Compare the ranking of metrics in one context with the ranking over all outputs. Returns the ends of an
+    interval for the rank correlation, and a p-value.
 
     `context_accuracies` is [metrics], `context_resamples` [metrics, resamples]. The test asks whether the
     context truly orders the metrics as all outputs do. Its statistic is the distance of the accuracies,
@@ -99,7 +99,9 @@ def correlate_metric_rankings(
     second_resamples: FloatArray,
     statistic: str,
 ) -> IntervalEstimate:
-    """Compute the rank correlation of two metric rankings, with an interval from bootstrap resamples."""
+    """Compute the rank correlation of two rankings of the same metrics, with an interval from bootstrap
+    resamples.
+    """
     observed = float(
         correlate_rows(
             _round_to_ignore_float_errors(first_values),
@@ -119,7 +121,7 @@ def correlate_metric_rankings(
 def _compute_p_value_of_ranking_difference(
     accuracies: FloatArray, resamples: FloatArray, global_accuracies: FloatArray, cluster_count: int
 ) -> float:
-    """Test whether one context ranks the metrics differently from all outputs together. Returns the
+    """Test whether metrics rank differently in one context than over all outputs together. Returns the
     p-value.
     """
     # Metrics that are tied over all outputs may come in any order: they are put in the order of the context.
@@ -145,8 +147,8 @@ def estimate_split_half_ranking_reliability(
     random_halves: ClusterHalves,
     correlation_name: str,
 ) -> float:
-    """Estimate how similarly two random samples of one context would rank the metrics. Noise alone keeps
-    other contexts from agreeing more than this.
+    """Estimate the rank correlation between the metric rankings in two random samples of the same context.
+    Other contexts cannot be expected to agree more than this.
 
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
     (`extrapolate_agreement_to_full_sample`).
@@ -164,8 +166,8 @@ def estimate_split_half_ranking_reliability(
 def estimate_agreement_of_full_samples_from_halves(
     first_half: FloatArray, second_half: FloatArray, statistic: str
 ) -> float:
-    """Estimate how strongly two full samples would agree on the ranking of metrics, from the agreement of
-    random halves of one sample.
+    """Estimate the rank correlation between the metric rankings in two full samples, from the values of
+    metrics in random halves of one sample.
     """
     agreements = correlate_rows(
         _round_to_ignore_float_errors(first_half.T), _round_to_ignore_float_errors(second_half.T), statistic
@@ -199,7 +201,7 @@ def compute_rank_correlations_between_contexts(
     correlation_name: str,
     workers: int = 1,
 ) -> AgreementMatrix:
-    """Compute rank correlations between the metric rankings of every two contexts, and between each context
+    """Compute rank correlations between the metric rankings in every two contexts, and between each context
     and all outputs.
 
     Accuracies are [contexts + 1, metrics], "global" first.

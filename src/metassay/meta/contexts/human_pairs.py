@@ -73,8 +73,8 @@ _UNDEFINED = IntervalEstimate(float("nan"), float("nan"), float("nan"))
 
 @dataclass(frozen=True)
 class HumanPairs:
-    """Pairs of outputs with different human scores, with the outcome of each metric: right if it orders the
-    pair as people do.
+    """Pairs of outputs of the same item with different human scores, and whether each metric orders them as
+    people do.
 
     `human` names the human score. `outcomes` has the metrics of the perturbed pairs, in the same order. Each
     test set holds the items in which every system has a human score; its clusters are numbered as those of
@@ -89,7 +89,7 @@ class HumanPairs:
 
 @dataclass(frozen=True)
 class MetricRankingValues:
-    """Values by which metrics are ranked, computed from the data and from bootstrap resamples.
+    """One value per metric, by which metrics are ranked, from the data and from bootstrap resamples.
 
     `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
     """
@@ -101,7 +101,7 @@ class MetricRankingValues:
 
 @dataclass(frozen=True)
 class RankingComparison:
-    """Kendall's tau-b between two rankings of metrics, as observed and after correction for noise."""
+    """Kendall's tau-b between two rankings of metrics, as observed and corrected for sampling noise."""
 
     observed: IntervalEstimate
     corrected: IntervalEstimate
@@ -109,11 +109,10 @@ class RankingComparison:
 
 @dataclass(frozen=True)
 class HumanContextAnalysis:
-    """Accuracy of each metric in one context, on pairs of outputs with different human scores, with a
-    comparison to the ranking on perturbed outputs.
+    """How often each metric orders pairs of outputs as people do, in one context. The ranking of metrics is
+    compared with the one on perturbed (deliberately worsened) outputs.
 
-    `agreement` is that of the two rankings of the metrics; `ceiling` is the agreement of two samples of human
-    pairs.
+    `agreement` is that of the two rankings; `ceiling` is the agreement of two samples of human pairs.
     """
 
     context: str
@@ -128,8 +127,8 @@ class HumanContextAnalysis:
 
 @dataclass(frozen=True)
 class HumanAnalysis:
-    """Agreement of metrics with human scores, compared with their accuracy on perturbed (deliberately
-    worsened) outputs.
+    """How often each metric orders pairs of outputs as people do, compared with its accuracy on perturbed
+    (deliberately worsened) outputs.
 
     `metrics` are the competing ones; `best` is the position of the one that is most often right on human
     pairs.
@@ -154,7 +153,7 @@ class HumanAnalysis:
 
     def compare_best_metric_with_others(self) -> list[MetricLead]:
         """Test whether the metric that agrees best with human scores is more accurate than each other metric.
-        Returns the p-values.
+        Returns one p-value for each other metric.
         """
         p_values = compute_p_values_of_accuracy_differences([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
@@ -168,7 +167,7 @@ class HumanAnalysis:
         self, current_metric: str, significant_differences: Claims, eligible_metrics: Collection[str]
     ) -> OverallMetricChoice | None:
         """Return the metric that agrees best with human scores, if it is significantly better than the given
-        metric. Else return None.
+        metric. Otherwise return None.
         """
         if not any(lead.worse == current_metric for lead in significant_differences.human_leads):
             return None
@@ -205,8 +204,8 @@ class HumanAnalysis:
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
     def _list_human_agreement_of_metrics(self) -> list[HumanAccuracy]:
-        """List how well each metric agrees with human scores, the best metric first. Equal metrics share a
-        rank.
+        """List how well each metric agrees with human scores, the best metric first. Metrics with equal
+        values share a rank.
         """
         accuracy = self.accuracy
         context = self.overall.context
@@ -326,8 +325,8 @@ def compare_metrics_with_human_scores(
     soft_pairwise_accuracy: SoftAccuracyEstimates | None,
     saved_labels: SavedLabels | None = None,
 ) -> HumanAnalysis:
-    """Compute how often each metric orders pairs of outputs as people do, and compare this ranking of metrics
-    with the ranking on perturbed outputs.
+    """Compute how often each metric orders pairs of outputs as people do. Compare this ranking of metrics
+    with the one on perturbed (deliberately worsened) outputs.
 
     `overall_perturbed_analysis` and `perturbed_analyses_by_column` are the analyses of the
     perturbed pairs. `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human
@@ -391,8 +390,8 @@ def _compare_metrics_with_human_scores_by_context(
     perturbed_column_analysis: ColumnAnalysis,
     settings: AnalysisSettings,
 ) -> list[HumanContextAnalysis]:
-    """Compare metrics with human scores in each context that has enough pairs of both kinds: with human
-    scores and with perturbed outputs.
+    """Compute how often each metric orders pairs of outputs as people do, in each context with enough human
+    scores and enough perturbed outputs. Compare the rankings of metrics on both.
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
     estimates = AccuracyEstimates.compute_accuracies_and_variances(
@@ -508,8 +507,8 @@ def _convert_ranking_comparison_to_result(ranking_comparison: RankingComparison)
 
 
 def _compute_rank_of_value(values: FloatArray, position: int) -> int | None:
-    """Return the rank of the value at a position, 1 for the highest value. Equal values share the best rank;
-    NaN has none.
+    """Return the rank of the value at a position, where the highest value has rank 1. Equal values share the
+    best rank, and NaN has none.
     """
     rounded = np.round(values, _TIE_DECIMALS)
     if np.isnan(rounded[position]):

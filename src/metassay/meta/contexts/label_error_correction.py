@@ -29,8 +29,8 @@ _PAIRS_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class PerturbationLabelCheck:
-    """Result of checking by people how often a perturbation really makes outputs worse: the numbers of
-    checked, equal and better outputs.
+    """How often a perturbation does not make outputs worse, according to people: the number of perturbed
+    outputs they read, and how many of these were as good as the original or better.
     """
 
     read: int
@@ -47,8 +47,8 @@ def correct_accuracy_for_label_errors(
     resamples: int,
     seed: int,
 ) -> list[CorrectedAccuracy] | None:
-    """Correct the accuracy of each metric for pairs whose perturbed output is not really worse (Rogan and
-    Gladen, 1978).
+    """Correct the accuracy of each metric for pairs whose perturbed output is not really worse than the
+    original (Rogan and Gladen, 1978).
 
     A stratum is a perturbation and a language; `kind_of_pair` has the stratum of every pair,
     `label_checks_by_kind` how many of its perturbed outputs people found worse, equal and better. Let v, u
@@ -113,7 +113,8 @@ def _sum_outcomes_by_kind_of_pair(
     kind_count: int,
     tie_credit: float,
 ) -> tuple[FloatArray, IntArray]:
-    """Sum the outcomes of one metric by kind of pair (perturbation and language) and cluster of items.
+    """Sum the right, tied and wrong pairs of one metric, for each kind of pair (perturbation and language)
+    and each cluster of items.
 
     The rows are, for each stratum: credit, m · weight (m as in `correct_accuracy_for_label_errors`), and
     weight. Also returns the codes of the clusters; clusters without pairs are left out.
@@ -141,9 +142,10 @@ def _sum_outcomes_by_kind_of_pair(
 def _correct_accuracies_for_label_errors(
     outcome_sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray
 ) -> FloatArray:
-    """Correct accuracies with known rates of pairs whose perturbed output is not worse, or even better.
+    """Correct accuracies for pairs whose perturbed output is not worse, or even better, given the rates of
+    such pairs.
 
-    Sums are [3 · strata, draws], rates [strata, draws or 1].
+    `outcome_sums` is [3 · strata, draws], rates are [strata, draws or 1]. Returns one accuracy per draw.
     """
     credit, most, weight = np.split(outcome_sums, 3)
     equal_rates = not_worse_rates - better_rates

@@ -39,8 +39,8 @@ class MetricDifferenceStatistics:
     largest_by_chance: FloatArray
 
     def are_metrics_worse_than_some_candidate(self, is_candidate: BoolArray) -> BoolArray:
-        """Return a Boolean mask of the metrics that are significantly less accurate than at least one
-        candidate.
+        """Return a Boolean mask of the metrics that are significantly less accurate than at least one of the
+        candidate metrics.
         """
         is_clear = np.nan_to_num(self.statistics) >= _CLEAR
         return np.asarray(is_clear[is_candidate].any(axis=0))
@@ -88,7 +88,9 @@ def compare_metrics_in_context(
 
 
 def _find_largest_scaled_difference_per_draw(values: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return for each random draw the largest scaled difference between two metrics, but at least 0."""
+    """Return for each random draw the largest difference between two metrics, multiplied by the scale of the
+    two. It is at least 0.
+    """
     largest = np.zeros(values.shape[1])
     for i, j in np.argwhere(scale > 0).tolist():
         np.maximum(largest, (values[i] - values[j]) * scale[i, j], out=largest)
@@ -98,8 +100,8 @@ def _find_largest_scaled_difference_per_draw(values: FloatArray, scale: FloatArr
 def compute_p_values_of_accuracy_differences(
     statistics_by_context: Sequence[MetricDifferenceStatistics],
 ) -> list[FloatArray]:
-    """Test for every two metrics and each context whether the first metric is more accurate. The p-values are
-    adjusted for all contexts together.
+    """Test for every two metrics and each context whether the first metric is more accurate. Returns
+    p-values, which are adjusted for all contexts together.
     """
     if not statistics_by_context:
         return []

@@ -52,7 +52,8 @@ _MOST_CONFOUNDING_CONTEXTS = 300
 
 @dataclass(frozen=True)
 class PairOutcomeAnalysis:
-    """Accuracies, tests and rankings of metrics, computed from all pairs of outputs in one data set.
+    """Accuracies, tests and rankings of metrics, computed from all pairs of a better and a worse output in
+    one data set.
 
     `context_properties` are what is known about the contexts of each column. `radius` bounds the shift of the
     mix of contexts in the robust accuracy.
@@ -78,6 +79,11 @@ class PairOutcomeAnalysis:
         """Names of the metrics that may be recommended: all metrics except the controls."""
         return [self.metrics[m] for m in self.settings.competing]
 
+    @property
+    def sentinel_positions(self) -> list[int]:
+        """Positions of the control metrics, which are reported but never recommended."""
+        return [m for m in range(len(self.metrics)) if m not in self.settings.competing]
+
 
 def analyze_pairs(
     pair_outcomes: PairOutcomes,
@@ -99,8 +105,8 @@ def analyze_pairs(
     pairs_from: str = "",
     human_pairs: HumanPairs | None = None,
 ) -> PairOutcomeAnalysis:
-    """Compute how often each metric orders pairs of outputs correctly, over all pairs and in every context,
-    and test for differences.
+    """Compute how often each metric orders a better and a worse output correctly, over all pairs and in every
+    context (such as each domain). Test for differences between metrics and contexts.
 
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
     the same metrics and codes of outputs; by default `pair_outcomes`. `cost_classes` only order a top group.
@@ -142,7 +148,7 @@ def analyze_pairs(
             get_spa = start(measure_soft_pairwise_accuracy, test_sets, settings, seed)
             get_saved_labels = start(estimate_share_of_human_labels_saved, test_sets, settings.competing)
         get_confounding = start(
-            _measure_accuracy_dependence_on_perturbation,
+            _measure_perturbation_effects,
             all_perturbations,
             pairs,
             columns,
@@ -188,7 +194,7 @@ def analyze_pairs(
 
 @contextmanager
 def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Provide a function that starts calls in another thread. For each call it returns a function that waits
+    """Provide a function that starts a call in another thread. For each call it returns a function that waits
     for the result.
 
     With one worker the call is made when its result is asked for.
@@ -200,7 +206,7 @@ def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[
         yield lambda function, *arguments: pool.submit(function, *arguments).result
 
 
-def _measure_accuracy_dependence_on_perturbation(
+def _measure_perturbation_effects(
     all_perturbations: PairOutcomes | None,
     pairs: PairOutcomes,
     context_columns: Sequence[PairContexts],
@@ -208,7 +214,7 @@ def _measure_accuracy_dependence_on_perturbation(
     rng: np.random.Generator,
 ) -> PerturbationEffects:
     """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
-    Averages over contexts unless there are too many.
+    Accuracies are averaged over contexts, unless there are too many contexts.
     """
     contexts = put_all_pairs_in_one_context(pairs)
     if context_columns and 1 < len(context_columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:

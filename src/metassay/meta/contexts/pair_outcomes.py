@@ -20,7 +20,8 @@ RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 
 @dataclass(frozen=True)
 class PairOutcomes:
-    """Outcomes of metrics on pairs of outputs: right, tie, wrong or missing for each metric and pair.
+    """For each metric and each pair of a better and a worse output: whether the metric orders the pair
+    correctly. The outcome is right, tie, wrong or missing.
 
     An outcome is missing where a score is undefined.
     Each pair has codes: `outputs` for its better output, `items` for the item of that output, `clusters` for
@@ -139,7 +140,9 @@ class PairContexts:
             self._check_context_codes(self.worse_codes)
 
     def _check_context_codes(self, context_codes: IntArray) -> None:
-        """Raise an error if a pair has no context number, or the number of a context that does not exist."""
+        """Raise an error unless there is one code for each pair, and each code is -1 or the position of a
+        context.
+        """
         has_bad_code = context_codes.size and (
             context_codes.min() < -1 or context_codes.max() >= len(self.values)
         )
@@ -172,7 +175,7 @@ class PairContexts:
         return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
     def select_contexts(self, is_selected: BoolArray) -> PairContexts:
-        """Return a copy in which only the selected contexts remain. Pairs of other contexts belong to no
+        """Return a copy that keeps only the selected contexts. Pairs of other contexts stay, but without a
         context.
 
         For contexts of which every pair lies in one, as `repeat_pairs_that_span_two_contexts` returns

@@ -24,8 +24,8 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 
 @dataclass(frozen=True)
 class EditDistances:
-    """Numbers of characters that differ between the two texts of each pair, also as shares of the longer
-    text.
+    """For each pair of an output and its perturbed version: the number of characters that differ, and its
+    share of the longer text.
 
     Both are empty for rankings.
     """
@@ -36,7 +36,9 @@ class EditDistances:
 
 @dataclass(frozen=True)
 class MeanEdits:
-    """Mean edit distance of the pairs of one perturbation, in characters and as a share of the text."""
+    """Mean edit distance between outputs and the versions that one perturbation made of them, in characters
+    and as a share of the longer text.
+    """
 
     characters: float
     share: float
@@ -62,7 +64,7 @@ def measure_edit_distances(
 def average_edits_by_perturbation(
     edit_distances: EditDistances, perturbation_names: Sequence[str], perturbation_codes: IntArray
 ) -> dict[str, MeanEdits]:
-    """Average the edit distances of the pairs that each perturbation made."""
+    """Compute for each perturbation the mean edit distance between outputs and their perturbed versions."""
     averages = {}
     if len(edit_distances.characters):
         for code, name in enumerate(perturbation_names):
@@ -76,10 +78,10 @@ def average_edits_by_perturbation(
 
 
 def compute_human_score_differences(pairs: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
-    """Compare human scores of outputs with those of their perturbed versions, where a system produced the
-    perturbed text itself. Returns the differences by perturbation.
+    """Subtract the human score of a perturbed output from that of the original output, where some system
+    produced the perturbed text itself. Returns a list of differences for each perturbation.
 
-    Only pairs count whose perturbed output is also the output of some system, with a human score.
+    Pairs without both human scores are left out.
     """
     differences: defaultdict[str, list[float]] = defaultdict(list)
     if not dataset.human or dataset.task_definition.is_ranking:
@@ -100,8 +102,8 @@ def summarize_perturbations(
     human_differences: Mapping[str, Sequence[float]],
     gain_changes: Mapping[str, Mapping[str, int]],
 ) -> list[PerturbationStatistics]:
-    """List for each perturbation the number of pairs, the mean edit distance and the mean difference in human
-    score.
+    """List for each perturbation the number of pairs, the mean edit distance, and how often human scores
+    disagree that the perturbed output is worse.
 
     `edits` and `human_differences` come from `average_edits_by_perturbation` and
     `compute_human_score_differences`; `gain_changes` counts, for rankings, how the perturbed rankings changed

@@ -13,8 +13,8 @@ _BISECTION_STEPS = 200
 def compute_distributionally_robust_accuracy(
     accuracies: FloatArray, context_shares: FloatArray, max_divergence: float = 0.1
 ) -> FloatArray:
-    """Compute the lowest accuracy of each metric over all mixes of contexts that are similar to the observed
-    mix.
+    """Compute for each metric the lowest mean accuracy over all mixes of contexts (such as domains) that are
+    similar to the observed mix.
 
     min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
     Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
@@ -67,8 +67,8 @@ def _compute_divergence_of_tilted_shares(shares: FloatArray, accuracy_gaps: Floa
 
 
 def estimate_true_accuracy_variation(accuracies: FloatArray, variances: FloatArray) -> FloatArray:
-    """Estimate the standard deviation of each metric's true accuracy between contexts, without sampling
-    error.
+    """Estimate for each metric how much its true accuracy varies between contexts: the standard deviation
+    without sampling error.
 
     The variance between contexts less the mean sampling variance inside them, at least 0. NaN with fewer than
     two contexts. Both arguments are [metrics, contexts].

@@ -10,6 +10,7 @@ contexts get 80 % of the error rate, so that many contexts do not hide a change 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 import msgspec
 import numpy as np
@@ -108,8 +109,8 @@ def compare_runs(
 
 
 def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: str) -> AccuracyTable:
-    """Return a nested dictionary from context and metric to accuracy. For the column "global", the only
-    context is all outputs.
+    """Return a dictionary from context to metric to accuracy, for one column. For the column "global", the
+    only context is all outputs.
     """
     rows: Sequence[MetricAccuracy] = assay_result.overall
     if column != GLOBAL:
@@ -121,7 +122,7 @@ def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: 
 
 
 def _list_missing_contexts(other_result: ContextStatistics, assay_result: ContextStatistics) -> list[str]:
-    """List the contexts, written as `column=value`, that one result has and another result lacks."""
+    """List the contexts, written as `column=value`, that `assay_result` has and `other_result` lacks."""
     missing = []
     for column in assay_result.contexts:
         other_contexts = (
@@ -161,7 +162,7 @@ def _adjust_p_values_of_changes(
     small_contexts: set[tuple[str, str]],
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
     """Adjust the p-values of changes between two runs for the number of accuracies and pairs of metrics that
-    were compared.
+    were compared. Mark the significant changes.
 
     An accuracy that did not change in any cluster is not tested: it has an adjusted p-value already.
     """
@@ -225,8 +226,8 @@ def _compare_accuracies_of_two_runs(
     new_accuracy: MetricAccuracy,
     changes_by_cluster: AccuracyChangesByCluster | None,
 ) -> AccuracyChange:
-    """Compare the accuracies of a metric in two runs. Returns the change with its interval and unadjusted
-    p-value, if both accuracies have intervals.
+    """Subtract the accuracies of a metric in two runs. Returns the change, with an interval and an unadjusted
+    p-value if both accuracies have intervals.
     """
     before = _require_number(old_accuracy.accuracy)
     after = _require_number(new_accuracy.accuracy)
@@ -317,34 +318,28 @@ def _find_metric_pairs_with_changed_order(
 ) -> list[MetricSwap]:
     """Find the pairs of metrics whose order was reversed between two runs, with unadjusted p-values."""
     swaps = []
-    for i, first in enumerate(metrics):
-        for second in metrics[i + 1 :]:
-            lead_before = _require_number(old_accuracy_by_metric[first].accuracy) - _require_number(
-                old_accuracy_by_metric[second].accuracy
-            )
-            lead_after = _require_number(new_accuracy_by_metric[first].accuracy) - _require_number(
-                new_accuracy_by_metric[second].accuracy
-            )
-            rows = (
-                old_accuracy_by_metric[first],
-                old_accuracy_by_metric[second],
-                new_accuracy_by_metric[first],
-                new_accuracy_by_metric[second],
-            )
-            variances = [_compute_variance_from_interval(row) for row in rows]
-            if lead_before * lead_after >= 0 or np.isnan(variances).any():
-                continue
-            better, worse = (first, second) if lead_before > 0 else (second, first)
-            if changes_by_cluster is None:
-                p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
-            else:
-                p = _require_number(
-                    changes_by_cluster.estimate_change_of_accuracy_difference(first, second).p
-                )
-            swaps.append(
-                MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
-            )
+    for first, second in combinations(metrics, 2):
+        old_rows = (old_accuracy_by_metric[first], old_accuracy_by_metric[second])
+        new_rows = (new_accuracy_by_metric[first], new_accuracy_by_metric[second])
+        lead_before = _subtract_accuracies(*old_rows)
+        lead_after = _subtract_accuracies(*new_rows)
+        variances = [_compute_variance_from_interval(row) for row in (*old_rows, *new_rows)]
+        if lead_before * lead_after >= 0 or np.isnan(variances).any():
+            continue
+        better, worse = (first, second) if lead_before > 0 else (second, first)
+        if changes_by_cluster is None:
+            p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
+        else:
+            p = _require_number(changes_by_cluster.estimate_change_of_accuracy_difference(first, second).p)
+        swaps.append(
+            MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
+        )
     return swaps
+
+
+def _subtract_accuracies(first: MetricAccuracy, second: MetricAccuracy) -> float:
+    """Return the accuracy of the first metric minus that of the second."""
+    return _require_number(first.accuracy) - _require_number(second.accuracy)
 
 
 def _compute_variance_from_interval(accuracy_with_interval: MetricAccuracy) -> float:

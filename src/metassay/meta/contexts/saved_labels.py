@@ -38,8 +38,8 @@ class SavedLabels:
     def choose_metric_saving_most_human_labels(
         self, metrics: Sequence[str], eligible_metrics: Collection[str]
     ) -> SavingChoice | None:
-        """Choose the metric that saves the most human labels. Also returns the metrics that do not save
-        significantly fewer.
+        """Choose the metric that saves the most human labels. Also returns the metrics that save about as
+        many: not significantly fewer.
 
         All p-values are Bonferroni-corrected: that the best saves anything, for the number of metrics, as it
         was chosen among them; that another saves fewer, for the number of ordered pairs of metrics.
@@ -51,13 +51,11 @@ class SavedLabels:
         best = int(np.nanargmax(values))
         candidates = np.flatnonzero(~np.isnan(values)).tolist()
         count = len(candidates)
-        p_saves = self._test_whether_saved_share_is_positive(self.values[best], self.contributions[best])
+        p_saves = _compute_p_value_of_positive_share(self.values[best], self.contributions[best])
         top_group = [metrics[best]]
         for m in sorted(candidates, key=lambda position: -values[position]):
             difference = self.contributions[best] - self.contributions[m]
-            p_behind = self._test_whether_saved_share_is_positive(
-                self.values[best] - self.values[m], difference
-            )
+            p_behind = _compute_p_value_of_positive_share(self.values[best] - self.values[m], difference)
             is_worse_than_best = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
             if m != best and not is_worse_than_best:
                 top_group.append(metrics[m])
@@ -65,23 +63,14 @@ class SavedLabels:
             metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
         )
 
-    def _test_whether_saved_share_is_positive(
-        self, share_saved: float, cluster_contributions: FloatArray
-    ) -> float:
-        """Test whether a metric saves any human labels. Returns the one-sided p-value."""
-        cluster_count = len(cluster_contributions)
-        error = _compute_standard_error(cluster_contributions)
-        if cluster_count < 2 or error == 0:
-            return float("nan") if cluster_count < 2 else float(share_saved <= 0)
-        return float(stdtr(cluster_count - 1, -share_saved / error))
-
 
 def estimate_share_of_human_labels_saved(
     test_sets: Sequence[ScoreArrays], competing_metrics: LongArray
 ) -> SavedLabels:
-    """Estimate the share of human labels that each metric makes unnecessary when two systems are compared.
+    """Estimate for each metric the share of human labels that it makes unnecessary when two systems are
+    compared, averaged over test sets.
 
-    It is averaged over test sets. The interval comes from a jackknife over clusters.
+    Intervals come from a jackknife over clusters.
     """
     all_clusters = np.unique(np.concatenate([test_set.cluster_codes for test_set in test_sets]))
     values = np.zeros((len(test_sets), len(competing_metrics)))
@@ -108,9 +97,20 @@ def estimate_share_of_human_labels_saved(
     return SavedLabels(means, means - margins, means + margins, contributions)
 
 
-def _compute_standard_error(contributions: FloatArray) -> float:
-    """Compute the standard error of an estimated share from the contributions of clusters of items."""
+def _compute_p_value_of_positive_share(share: float, contributions: FloatArray) -> float:
+    """Test whether an estimated share, or a difference of two shares, is above 0. Returns the one-sided
+    p-value, or NaN for a single cluster of items.
+    """
     cluster_count = len(contributions)
     if cluster_count < 2:
         return float("nan")
+    error = _compute_standard_error(contributions)
+    if error == 0:
+        return float(share <= 0)
+    return float(stdtr(cluster_count - 1, -share / error))
+
+
+def _compute_standard_error(contributions: FloatArray) -> float:
+    """Compute the standard error of an estimated share from the contributions of clusters of items."""
+    cluster_count = len(contributions)
     return float(np.sqrt(cluster_count / (cluster_count - 1) * np.square(contributions).sum()))

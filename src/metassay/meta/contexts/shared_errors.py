@@ -14,8 +14,8 @@ _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
 
 def correlate_errors_of_metrics(pair_outcomes: PairOutcomes) -> FloatArray:
-    """Compute for every two metrics how often they err on the same pairs of outputs, as a correlation (phi
-    coefficient).
+    """Compute for every two metrics how strongly their errors on pairs of outputs coincide, as a correlation
+    (phi coefficient).
 
     1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
     most. NaN where a metric is always right or never.

@@ -25,8 +25,8 @@ KENDALL = "kendall"
 
 @dataclass(frozen=True)
 class SoftAccuracyEstimates:
-    """Estimated soft pairwise accuracy of each metric: how well its p-values for pairs of systems agree with
-    those of human scores.
+    """Estimated soft pairwise accuracy (SPA) of each metric: how well p-values for differences between
+    systems agree between the metric and human scores.
 
     `constant` is the SPA of a metric that gives all outputs the same score.
     """
@@ -44,7 +44,8 @@ class SoftAccuracyEstimates:
 def measure_soft_pairwise_accuracy(
     test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
 ) -> SoftAccuracyEstimates:
-    """Compute the soft pairwise accuracy of each metric that may be recommended, averaged over test sets.
+    """Compute for each metric that may be recommended how well p-values for differences between systems agree
+    with those from human scores (soft pairwise accuracy), averaged over test sets.
 
     Each test set holds the items in which every system has a human score; each metric is computed on those of
     them that it has scored.
@@ -86,8 +87,8 @@ def _compute_soft_accuracy_of_constant_metric(test_sets: Sequence[ScoreArrays], 
 def _compute_soft_accuracies_on_test_set(
     test_set: ScoreArrays, settings: AnalysisSettings, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Compute the soft pairwise accuracy of metrics on one test set, on bootstrap resamples of it and on two
-    random halves.
+    """Compute the soft pairwise accuracy of metrics on one test set, on bootstrap resamples of it, and on two
+    random halves of it.
 
     Metrics that scored the same items are computed together.
     """

@@ -24,8 +24,8 @@ _IDENTIFIER = re.compile(
 
 
 def are_contexts_numeric(column_name: str, context_names: Sequence[str]) -> bool:
-    """Return whether contexts are numbers or number ranges, such as text lengths, along which accuracy can
-    rise or fall.
+    """Return whether all contexts of a column are numbers or ranges of numbers, such as text lengths. Columns
+    of identifiers do not count.
 
     >>> are_contexts_numeric("length:3", ["[1,5]", "[6,9]"]), are_contexts_numeric("doc_id", ["7", "9"])
     (True, False)
@@ -52,8 +52,8 @@ def parse_number_from_context_name(context_name: str) -> float | None:
 def correlate_accuracy_with_numeric_contexts(
     column_name: str, context_names: Sequence[str], accuracies: FloatArray
 ) -> list[float | None] | None:
-    """Compute Spearman's correlation between the accuracy of each metric and the number of the context, such
-    as a text length.
+    """Compute for each metric Spearman's correlation between its accuracy in a context and the number of the
+    context, such as a text length.
 
     `accuracies` is [metrics, contexts]. None for a metric that is defined in too few contexts or never
     varies; None altogether where the contexts have no order or are few.
@@ -106,15 +106,15 @@ def compute_p_values_of_accuracy_trends(
 
 
 def _parse_numbers_from_context_names(contexts: Sequence[str]) -> FloatArray:
-    """Read the number in the name of each context. Returns an array."""
+    """Read the number in the name of each context, such as the lower end of `[1,5]`."""
     return np.array([parse_number_from_context_name(context) for context in contexts], dtype=np.float64)
 
 
 def _correlate_accuracies_with_context_values(
     context_values: FloatArray, accuracies: FloatArray
 ) -> float | None:
-    """Compute Spearman's correlation between accuracies and the numbers of their contexts. Returns None for
-    too few contexts.
+    """Compute Spearman's correlation between accuracies in contexts and the numbers of the contexts. Returns
+    None for too few contexts.
     """
     is_defined = ~np.isnan(accuracies)
     if is_defined.sum() < FEWEST_CONTEXTS:

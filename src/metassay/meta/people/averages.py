@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[AverageRanking]:
-    """Average the rankings of metrics over data sets, for each meta-metric that was used on several data
-    sets.
+    """Average the values of each metric over data sets and rank the metrics by the means, for each
+    meta-metric (measure of agreement with human scores) that was used on several data sets.
     """
     averages = []
     for meta_metric in dict.fromkeys(ranking.meta_metric for ranking in rankings):
@@ -52,7 +52,9 @@ def remove_reference_suffix(metric_name: str) -> str:
 
 
 def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanking]) -> AverageRanking:
-    """Average the values of one meta-metric over data sets, for the metrics that all data sets have."""
+    """Average the values of one meta-metric over data sets, and rank the metrics by the means. Only metrics
+    that all data sets have are ranked.
+    """
     positions = [_map_metric_names_to_positions(ranking) for ranking in rankings]
     names = sorted(set.intersection(*(set(of_dataset) for of_dataset in positions)))
     common_positions = [
@@ -86,10 +88,8 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
 
 
 def _map_metric_names_to_positions(ranking: MetricRanking) -> dict[str, int]:
-    """Return a dictionary from metric name to position in a ranking. The suffix for the reference, such
-    as `-refA`, is removed where names stay unique.
-
-    The full name is kept where two metrics would share the short one.
+    """Return a dictionary from metric name to position in a ranking. The suffix for the reference, such as
+    `-refA`, is removed where names stay unique.
     """
     names = ranking.data.metric_names[: ranking.data.metric_count]
     short_names = [remove_reference_suffix(name) for name in names]
@@ -103,7 +103,9 @@ def _map_metric_names_to_positions(ranking: MetricRanking) -> dict[str, int]:
 def _test_differences_averaged_over_datasets(
     meta_metric: MetaMetric, rankings: Sequence[MetricRanking], metric_positions: Sequence[LongArray]
 ) -> PValueMatrices:
-    """Test the differences between metrics, averaged over data sets. Returns the p-values."""
+    """Test whether the differences between metrics, averaged over data sets, are larger than by chance.
+    Returns the p-values.
+    """
     count = len(metric_positions[0])
     first, second = np.triu_indices(count, 1)
     scale = 0.5 if meta_metric.is_correlation else 1.0  # correlations are mapped to the range from 0 to 1

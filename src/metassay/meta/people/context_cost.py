@@ -37,8 +37,8 @@ def estimate_cost_of_one_metric_for_all_contexts(rankings: Sequence[MetricRankin
 def _group_rankings_in_contexts_by_column(
     rankings: Sequence[MetricRanking], overall_ranking: MetricRanking
 ) -> dict[str, list[MetricRanking]]:
-    """Group rankings of metrics in single contexts by column. Only rankings with the same data set and
-    meta-metric as the overall ranking are used.
+    """Group the rankings of metrics in single contexts by column of contexts. Only rankings with the data set
+    and meta-metric of the overall ranking are used.
     """
     by_column: dict[str, list[MetricRanking]] = {}
     for ranking in rankings:
@@ -53,16 +53,15 @@ def _group_rankings_in_contexts_by_column(
 def _estimate_cost_of_one_metric_in_column(
     overall_ranking: MetricRanking, column: str, context_rankings: Sequence[MetricRanking]
 ) -> ContextCost | None:
-    """Estimate how much agreement with human scores is lost by using the overall best metric in every
-    context of a column. Returns None if undefined.
+    """Estimate how much agreement with human scores is lost by using the overall best metric in every context
+    of a column, instead of the best one of each context. Returns None if undefined.
     """
     names = overall_ranking.data.metric_names
-    informed = [
-        position
-        for position in overall_ranking.best_first
-        if names[position] not in overall_ranking.data.uninformed
-    ]
-    informed = [position for position in informed if not np.isnan(overall_ranking.values[position])]
+    informed = []
+    for position in overall_ranking.best_first:
+        is_defined = not np.isnan(overall_ranking.values[position])
+        if is_defined and names[position] not in overall_ranking.data.uninformed:
+            informed.append(position)
     if len(context_rankings) < 2 or len(informed) < 2:
         return None
     evaluated = [

@@ -61,7 +61,9 @@ def count_significant_metric_differences(
 
 
 def _count_significance_clusters(metrics_best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
-    """Count the groups of metrics that do not differ significantly, given the pairs of metrics that do."""
+    """Count the groups into which metrics fall if metrics of one group do not differ significantly. Takes the
+    metrics from best to worst, and which pairs of metrics differ.
+    """
     count = len(metrics_best_first)
     matrix = np.zeros((count, count), dtype=np.bool_)
     matrix[np.triu_indices(count, 1)] = is_significant
@@ -69,8 +71,8 @@ def _count_significance_clusters(metrics_best_first: list[int], is_significant: 
 
 
 def _count_identical_metrics(scores: ScoreArrays) -> dict[int, int]:
-    """Count the metrics with exactly the same scores. Returns the counts by the position of the first
-    such metric.
+    """Find metrics with exactly the same scores. Returns a dictionary from the position of the first such
+    metric to the number of them.
     """
     first_with_scores: dict[bytes, int] = {}
     counts: dict[int, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metassay.meta.people.intervals import evaluate_meta_metric_on_random_items, percentile_interval
+from metassay.meta.people.intervals import evaluate_meta_metric_on_random_items, percentile_interval_or_nan
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import RankingData
@@ -18,7 +18,9 @@ _FEWEST_ITEMS = 10
 
 
 def choose_item_subset_sizes(item_count: int) -> list[int]:
-    """Choose the subset sizes with which the effect of having fewer items is measured, in ascending order."""
+    """Choose how many items to use when agreement with human scores is measured on fewer items. Returns
+    several numbers in ascending order.
+    """
     return sorted({max(2, round(share * item_count)) for share in SHARES_OF_ITEMS})
 
 
@@ -52,7 +54,7 @@ def evaluate_metrics_on_item_subsets(
             values = meta_metric.evaluate_metrics(scores, settings)[:, None]
         if values is None:
             return []
-        low, high = percentile_interval(values)
+        low, high = percentile_interval_or_nan(values)
         is_first = values[:count] >= np.fmax.reduce(values[:count], axis=0)
         for metric in range(count + 1):
             if np.isnan(values[metric]).any():

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples, percentile_interval
+from metassay.meta.people.intervals import (
+    evaluate_meta_metric_on_bootstrap_resamples,
+    percentile_interval_or_nan,
+)
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.base import none_if_nan
 from metassay.results.rank import HumanCeiling
@@ -46,7 +49,7 @@ def estimate_agreement_between_raters(
                 meta_metric, shared, draws=draws, seed=seed
             )
             if resampled is not None:
-                lows, highs = percentile_interval(resampled)
+                lows, highs = percentile_interval_or_nan(resampled)
                 low = none_if_nan(lows[0])
                 high = none_if_nan(highs[0])
         rows.append(

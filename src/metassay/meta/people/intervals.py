@@ -5,7 +5,6 @@ The bootstrap draws items, or clusters of items, with replacement; human and met
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,8 +30,8 @@ SUBSETS_PER_CONTEXT = 200
 
 @dataclass(frozen=True)
 class PValueMethods:
-    """Methods for p-values of differences between systems, one for each metric: the normal distribution
-    or permutations.
+    """How p-values of differences between systems are computed for each metric: from the normal distribution
+    or from permutations.
 
     The choice for a metric depends on its scores and the human scores only, so that its value does not change
     when other metrics are added.
@@ -65,8 +64,8 @@ class PValueMethods:
 def choose_p_value_methods(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> PValueMethods:
-    """Choose for each metric whether p-values come from the normal distribution or from permutations,
-    which are used if the former are inaccurate.
+    """Choose for each metric whether p-values are computed from the normal distribution, or from permutations
+    where the normal distribution is inaccurate.
     """
     errors = np.zeros(len(ranking_data.metric_names))
     has_p_values = False
@@ -121,8 +120,8 @@ def estimate_meta_metric_values(
     *,
     with_intervals: bool = True,
 ) -> MetaMetricEstimates:
-    """Estimate the value of a meta-metric for each metric (how well it agrees with human scores), with a
-    bootstrap interval.
+    """Estimate how well each metric agrees with human scores according to a meta-metric, with a bootstrap
+    interval.
 
     Each metric is evaluated on the items that it has. With `equal_item_count` values are means over random
     subsets of that size. An interval always contains its value.
@@ -166,7 +165,7 @@ def estimate_meta_metric_values(
             workers=settings.workers,
         )
         if resampled is not None:
-            low[metrics], high[metrics] = percentile_interval(resampled)
+            low[metrics], high[metrics] = percentile_interval_or_nan(resampled)
     # Nearly all resampled values of SPA or PA can lie below the value itself. We did not study why.
     return MetaMetricEstimates(values, np.minimum(low, values), np.maximum(high, values))
 
@@ -174,8 +173,8 @@ def estimate_meta_metric_values(
 def compute_meta_metric_values(
     meta_metric: MetaMetric, scores: ScoreArrays, p_value_methods: PValueMethods, is_permuted: BoolArray
 ) -> FloatArray:
-    """Compute the value of a meta-metric for each metric, with the p-value method that was chosen for the
-    metric.
+    """Compute the value of a meta-metric for each metric, with p-values from permutations for the metrics in
+    `is_permuted`.
     """
     values = np.full(len(scores.metrics), np.nan)
     for permuted in (False, True):
@@ -189,7 +188,7 @@ def compute_meta_metric_values(
 def _estimate_values_by_pairwise_deletion(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> MetaMetricEstimates:
-    """Estimate the value of a meta-metric for each metric from incomplete scores. Two systems are
+    """Estimate how well each metric agrees with human scores where scores are missing. Two systems are
     compared on the items that both have.
     """
     estimates = []
@@ -216,10 +215,10 @@ def evaluate_meta_metric_on_bootstrap_resamples(
     size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute the values of a meta-metric for all metrics on bootstrap resamples. Returns None if that
-    would be too slow.
+    """Compute how well each metric agrees with human scores on bootstrap resamples of clusters of items (such
+    as documents). Returns None if that would be too slow.
 
-    A resample has as many clusters as the data, or `size`.
+    A resample has as many clusters as the data, or `size`. Returns an array [metrics, draws].
     """
     evaluate_with_cluster_weights = meta_metric.build_resampling_function(scores)
     if evaluate_with_cluster_weights is None:
@@ -245,36 +244,28 @@ def evaluate_meta_metric_on_random_items(
     stream: int = 0,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute the values of a meta-metric for all metrics on random subsets of the items. Returns None if
+    """Compute how well each metric agrees with human scores on random subsets of the items. Returns None if
     that would be too slow.
+
+    Returns an array [metrics, draws].
     """
     without_clusters = ScoreArrays(scores.human, scores.metrics)
+    evaluate_with_item_weights = meta_metric.build_resampling_function(without_clusters)
+    if evaluate_with_item_weights is None:
+        return None
     subsets = draw_random_subsets_in_blocks(
         scores.human.shape[1], items, draws, seed, (stream, SEGMENT_SUBSETS)
     )
-    return evaluate_meta_metric_on_weighted_clusters(meta_metric, without_clusters, subsets, workers)
+    return np.concatenate(map_blocks_in_threads(evaluate_with_item_weights, subsets, workers), axis=1)
 
 
-def evaluate_meta_metric_on_weighted_clusters(
-    meta_metric: MetaMetric,
-    scores: ScoreArrays,
-    weight_blocks: Iterable[FloatArray],
-    workers: int | None = None,
-) -> FloatArray | None:
-    """Compute the values of a meta-metric for all metrics, where clusters of items are weighted. Returns
-    None if that would be too slow.
-    """
-    evaluate_with_cluster_weights = meta_metric.build_resampling_function(scores)
-    if evaluate_with_cluster_weights is None:
-        return None
-    return np.concatenate(
-        map_blocks_in_threads(evaluate_with_cluster_weights, weight_blocks, workers), axis=1
-    )
+def percentile_interval_or_nan(
+    resampled_values: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the ends of a percentile interval from resampled values on the last axis. An undefined value
+    makes both ends NaN.
 
-
-def percentile_interval(resampled_values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Compute the ends of a percentile interval from resampled values on the last axis. An undefined
-    value makes both ends NaN.
+    `metassay.stats.intervals.percentile_interval` leaves undefined values out instead.
     """
     low: FloatArray
     high: FloatArray

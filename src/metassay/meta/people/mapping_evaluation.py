@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import percentile_interval
+from metassay.meta.people.intervals import percentile_interval_or_nan
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.results.base import none_if_nan
 from metassay.results.depend import Correction
@@ -28,8 +28,8 @@ _TIE_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class _AgreementGain:
-    """Agreement of converted metric scores with human scores, and its improvement by the conversion, with
-    a 95 % interval.
+    """How well converted metric scores agree with human scores, and how much better than the original scores,
+    with a 95 % interval.
     """
 
     value: float | None
@@ -39,8 +39,8 @@ class _AgreementGain:
 
 
 class MappingEvaluator:
-    """Evaluator of functions that convert metric scores to human scores. It measures how well converted
-    scores agree with human scores.
+    """Measures how well metric scores agree with human scores after metric scores are converted to the scale
+    of human scores.
     """
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
@@ -63,8 +63,8 @@ class MappingEvaluator:
         metric: str,
         is_baseline: bool,
     ) -> list[Correction]:
-        """Compute how well converted scores of one metric agree with human scores, for each conversion,
-        on items without missing scores.
+        """Compute how well the scores of one metric agree with human scores, before and after each kind of
+        conversion to the scale of human scores.
 
         `pooled_scores` are mapped by one function for all systems, `system_scores` by one for each system,
         both `[systems, items]`. `unseen_differences` `[pairs, items]` are differences of two systems, mapped
@@ -154,7 +154,7 @@ def _average_meta_metric_over_folds(
 
 
 def _find_positions_of_rated_system_pairs(system_count: int, rated_systems: LongArray) -> LongArray:
-    """Find the pairs of rated systems in the list of all pairs of systems. Returns their positions."""
+    """Return the positions of the pairs of rated systems in the list of all pairs of systems."""
     positions = np.full((system_count, system_count), -1)
     positions[np.triu_indices(system_count, 1)] = np.arange(system_count * (system_count - 1) // 2)
     first, second = np.triu_indices(len(rated_systems), 1)
@@ -165,14 +165,14 @@ def _find_positions_of_rated_system_pairs(system_count: int, rated_systems: Long
 def _estimate_gain_of_score_conversion(
     values_by_mapping: Mapping[str, FloatArray], mapping: str
 ) -> _AgreementGain:
-    """Estimate how much the conversion of metric scores improves their agreement with human scores, with
+    """Estimate how much better converted metric scores agree with human scores than the original ones, with
     an interval from resamples.
     """
     value = none_if_nan(float(values_by_mapping[mapping][0]))
     if mapping == RAW:
         return _AgreementGain(value)
     gains = values_by_mapping[mapping] - values_by_mapping[RAW]
-    low, high = percentile_interval(gains[1:])
+    low, high = percentile_interval_or_nan(gains[1:])
     return _AgreementGain(
         value, none_if_nan(float(gains[0])), none_if_nan(float(low)), none_if_nan(float(high))
     )
@@ -181,8 +181,8 @@ def _estimate_gain_of_score_conversion(
 def _compute_kendall_tau_within_items(
     human_scores: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
 ) -> dict[str, float | None]:
-    """Compute Kendall's tau between human and converted metric scores over the systems of each item,
-    averaged over items, for each conversion.
+    """Compute Kendall's tau between human and metric scores over the systems of each item, averaged over
+    items. Returns one value for each kind of conversion of the metric scores.
     """
     values = parse_meta_metric("kendall:item").evaluate_metrics(
         ScoreArrays(human_scores, np.stack(list(scores_by_mapping.values())))
@@ -193,8 +193,8 @@ def _compute_kendall_tau_within_items(
 def _compute_share_of_pairs_tied_by_conversion(
     raw_differences: FloatArray, mapped_differences: FloatArray
 ) -> float | None:
-    """Compute the share of output pairs with different metric scores whose converted scores are equal.
-    Returns None if all metric scores are equal.
+    """Compute among pairs of outputs with different metric scores the share that has equal scores after
+    conversion. Returns None if there is no such pair.
     """
     is_different = raw_differences != 0
     if not is_different.any():
@@ -205,8 +205,8 @@ def _compute_share_of_pairs_tied_by_conversion(
 def _average_range_of_system_errors(
     human_scores: FloatArray, mapped_scores: FloatArray, folds: LongArray
 ) -> float:
-    """Compute the range over systems of the mean error of converted scores, averaged over
-    cross-validation folds.
+    """Compute the mean error of converted scores for each system, and the difference between the largest and
+    the smallest. Averages over cross-validation folds.
     """
     ranges = []
     for fold in np.unique(folds):

@@ -54,8 +54,8 @@ OTHER_TEST = {"perm-inputs": "perm-systems", "perm-systems": "perm-inputs"}
 
 @dataclass(frozen=True)
 class PValueMatrices:
-    """Matrices of p-values of the hypothesis that the metric of a row is no better than the metric of a
-    column.
+    """For every two metrics: the p-value of the hypothesis that the metric of the row agrees no better with
+    human scores than the metric of the column.
 
     NaN where two metrics were not tested.
     """
@@ -65,7 +65,7 @@ class PValueMatrices:
 
     @classmethod
     def create_nan_matrices(cls, metric_count: int) -> PValueMatrices:
-        """Create matrices filled with NaN, for metrics that were not tested against each other."""
+        """Create matrices filled with NaN, for metrics that are not tested against each other."""
         shape = (metric_count, metric_count)
         return cls(np.full(shape, np.nan), np.full(shape, np.nan))
 
@@ -73,7 +73,7 @@ class PValueMatrices:
     def compute_p_values_from_differences(
         cls, differences: MetricDifferences, metric_count: int, is_defined: NDArray[np.bool_]
     ) -> PValueMatrices:
-        """Compute p-values in both directions for all pairs of metrics with a defined difference."""
+        """Compute p-values for every two metrics in both directions, from observed and random differences."""
         matrices = cls.create_nan_matrices(metric_count)
         first, second = np.triu_indices(metric_count, 1)
         for first_is_better in (True, False):
@@ -90,8 +90,8 @@ def compute_metric_differences(
     settings: ComparisonSettings,
     metric_pairs: LongArray | None = None,
 ) -> MetricDifferences | None:
-    """Compute the difference in agreement with human scores for each pair of metrics, as observed and in
-    random draws. Returns None without a test.
+    """Compute the difference in agreement with human scores between the metrics of each pair, as observed and
+    in random draws. Returns None if metrics are not tested.
 
     `metric_pairs` are rows A < B; by default all pairs, in the order of `numpy.triu_indices`.
     """
@@ -118,8 +118,8 @@ def compute_metric_differences(
 def compare_all_metrics_on_shared_items(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> MetricDifferences | None:
-    """Compute the difference in agreement with human scores for all pairs of metrics. Two metrics are
-    compared on the items that both scored.
+    """Compute the difference in agreement with human scores between every two metrics, on the items that both
+    metrics scored.
 
     p-values inside the meta-metric are from permutations for the pairs in which one metric needs them.
     """
@@ -151,8 +151,8 @@ def compare_all_metrics_on_shared_items(
 def compare_metrics_on_shared_items(
     meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> MetricDifferences | None:
-    """Compute the difference in agreement with human scores for the given pairs of metrics. Two metrics
-    are compared on the items that both scored.
+    """Compute the difference in agreement with human scores between the metrics of each given pair, on the
+    items that both metrics scored.
     """
     if settings.test != BOOTSTRAP:
         differences = meta_metric.compare_incomplete_metrics(scores, settings, metric_pairs)
@@ -211,11 +211,10 @@ def compute_p_values_for_other_population(
     p_value_methods: PValueMethods,
     metric_values: FloatArray,
 ) -> FloatArray | None:
-    """Compute p-values of a second test between metrics. If the first test is about the given systems,
-    the second is about similar systems, and vice versa.
+    """Compute p-values of a second test between metrics. If the first test is about the given systems, the
+    second one is about systems like these, and the other way round.
 
-    For systems like these where the first test is for these systems, and the other way round. None with few
-    systems, where one of the tests has no power.
+    Returns None with few systems, where one of the tests has no power.
     """
     settings = p_value_methods.settings
     other_test = OTHER_TEST.get(settings.test)
@@ -234,8 +233,7 @@ def compute_williams_p_values(scores: ScoreArrays) -> FloatArray:
     """Test for every two metrics whether the first correlates more strongly with human scores (Williams'
     test, 1959). Returns the p-values.
 
-    They are one-sided: Pearson's r of the mean scores of systems is larger for the first metric than for the
-    second.
+    One-sided, for Pearson's r of the mean scores of systems.
     """
     human_means = scores.human.mean(axis=-1)
     metric_means = scores.metrics.mean(axis=-1)

@@ -21,8 +21,8 @@ MOST_SYSTEMS = 20
 def list_p_values_of_system_pairs(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> SystemPairPValues | None:
-    """List for every two systems the p-value that the first is no better than the second, according to
-    human scores and to each metric.
+    """List for every two systems the p-value of the hypothesis that the first is no better than the second.
+    There is one from human scores and one from each metric.
 
     0 means that the first system of a pair is certainly better, 1 that the second is. None for meta-metrics
     without p-values, for scores with gaps, and for fewer than three or more than `MOST_SYSTEMS` systems.

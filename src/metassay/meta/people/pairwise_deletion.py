@@ -22,8 +22,8 @@ def estimate_human_agreement_with_pairwise_deletion(
     draws: int = 1000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Estimate how well a metric agrees with human scores when scores are missing. Two systems are
-    compared on the items that both have.
+    """Estimate how well a metric agrees with human scores when scores are missing, with an interval. Two
+    systems are compared on the items that both have.
 
     Soft pairwise accuracy uses normal p-values.
     """

@@ -21,7 +21,8 @@ from metassay.stats.sign_flip import sum_score_differences_of_system_pairs
 def count_items_needed_to_separate_systems(
     scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8
 ) -> FloatArray:
-    """Compute for every two systems how many items are needed for a significant difference.
+    """Compute for every two systems how many items are needed for a test to find the difference between the
+    mean scores.
 
     The result is `[..., pairs]` for `[..., systems, items]` scores, infinite where two systems have the same
     mean. The test is one-sided at level `alpha`.
@@ -63,7 +64,8 @@ def count_items_needed_to_separate_metrics(
 def _compute_required_item_count(
     variance: FloatArray, mean: FloatArray, alpha: float, power: float
 ) -> FloatArray:
-    """Compute how many items a one-sided z-test needs to detect a mean difference with the given power.
+    """Compute how many items a one-sided z-test needs to find a difference with the given mean and variance
+    per item.
 
     (z_{1 - alpha} + z_power)² · variance / mean², rounded up; infinite for a mean of 0.
     """

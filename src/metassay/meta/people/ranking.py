@@ -63,8 +63,8 @@ class RankingPlan:
 
 @dataclass(frozen=True)
 class MetricRanking:
-    """Ranking of metrics by how well they agree with human scores according to one meta-metric, on a data
-    set or in one context.
+    """Ranking of metrics by how well they agree with human scores according to one meta-metric, on a data set
+    or in one context of it (such as a domain).
     """
 
     data: RankingData
@@ -190,8 +190,8 @@ def rank_metrics(
 def replace_undefined_meta_metrics(
     meta_metrics: Sequence[MetaMetric], system_count: int
 ) -> tuple[tuple[MetaMetric, ...], str | None]:
-    """Replace meta-metrics that need more systems than there are by a correlation over items. Also
-    returns a note for the user, or None.
+    """Replace meta-metrics that compare systems by a correlation over items, if there are too few systems.
+    Also returns a note for the user, or None.
     """
     defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= system_count]
     undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > system_count]
@@ -265,8 +265,8 @@ def _rank_metrics_in_contexts(
     column: str,
     plan: RankingPlan,
 ) -> list[MetricRanking]:
-    """Rank metrics in each context of a column, on equal numbers of items. Contexts with too few items are
-    skipped.
+    """Rank the metrics in each context of a column (such as each domain), on equal numbers of items. Contexts
+    with too few items are skipped.
     """
     values, codes = ranking_data.cube.encode_metadata_as_integers(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}

@@ -33,8 +33,7 @@ class RankingData:
     """Outputs of a data set with human scores, and the scores of all metrics and of two baselines (one
     constant, one random).
 
-    The baselines, a metric that is constant and one that is random, come after the metrics in everything that
-    is ordered by metric.
+    The baselines come after the metrics in everything that is ordered by metric.
     """
 
     cube: ScoreCube
@@ -67,11 +66,11 @@ class RankingData:
 
     @property
     def is_scored_by_all_metrics(self) -> NDArray[np.bool_]:
-        """Boolean mask of the items on which every metric scored the output of every system."""
+        """Boolean mask of the items for which every metric scored the outputs of all systems."""
         return np.asarray(self.scores.has_all_scores[: self.metric_count].all(axis=0))
 
     def count_items_scored_by_metric(self, metric_position: int) -> int:
-        """Count the items that are used to compute how well a metric agrees with human scores."""
+        """Count the items on which a metric is compared with human scores."""
         if not self.pairwise:
             return int(self.scores.has_all_scores[metric_position].sum())
         has_both = ~np.isnan(self.scores.metrics[metric_position] + self.scores.human)

@@ -54,8 +54,8 @@ def assign_significance_clusters_by_p_values(
     *,
     holm: bool = False,
 ) -> dict[int, int]:
-    """Group metrics that do not differ significantly, given p-values. Returns the group of each metric,
-    or an empty dictionary if nothing was tested.
+    """Group metrics that do not differ significantly, given the p-values for all pairs. Returns the group of
+    each metric, numbered from 1 for the best.
     """
     defined = [metric for metric in metrics_best_first if not np.isnan(metric_values[metric])]
     pairs = _list_metric_pairs_in_ranking_order(defined)
@@ -109,9 +109,7 @@ def list_metric_comparisons(
 
 
 def _list_metric_pairs_in_ranking_order(metrics_best_first: Sequence[int]) -> list[tuple[int, int]]:
-    """List all pairs of metrics, given the metrics from best to worst. The better metric of a pair comes
-    first.
-    """
+    """List all pairs of metrics, the better metric of each pair first."""
     return [
         (a, b) for position, a in enumerate(metrics_best_first) for b in metrics_best_first[position + 1 :]
     ]

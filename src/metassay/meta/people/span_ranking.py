@@ -53,9 +53,7 @@ _NO_METADATA = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "re
 
 @dataclass(frozen=True)
 class SpanRatings:
-    """Counts of the characters that raters and metrics marked as errors in the same outputs, with one
-    entry per output and rater.
-    """
+    """Numbers of characters that raters and metrics marked as errors, for each output and rater."""
 
     dataset: str
     metrics: tuple[str, ...]
@@ -99,8 +97,8 @@ class SpanRatings:
         )
 
     def assign_ratings_to_resampling_units(self, test_name: str, cluster_column: str | None) -> LongArray:
-        """Return for each rating the number of its resampling unit, which a test swaps or resamples as a
-        whole: an item, cluster, system or output.
+        """Return for each rating the number of the group with which it is swapped or resampled in a test: an
+        item, a cluster of items, a system or an output.
         """
         names: Sequence[str]
         if test_name == "perm-systems":
@@ -200,8 +198,8 @@ def _convert_to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
 def _map_outputs_to_metric_spans(
     metric_span_table: pl.DataFrame, human_span_table: pl.DataFrame, metric_name: str
 ) -> tuple[dict[tuple[Any, ...], Spans], list[str]]:
-    """Return a dictionary from each output to the error spans that a metric marked. Also returns the
-    columns that identify an output.
+    """Return a dictionary from each output to the errors that a metric marked in it. Also returns the columns
+    that identify an output.
     """
     keys = [
         key for key in _KEY_COLUMNS if key in metric_span_table.columns and key in human_span_table.columns
@@ -265,8 +263,8 @@ class SpanRanking:
         )
 
     def _build_span_result_of_metric(self, metric_index: int, rank: int | None) -> RankedMetric:
-        """Compute precision, recall and F1 of the errors that one metric marks, over all characters and
-        averaged over ratings.
+        """Build the result row of one metric: precision, recall and F1 of the errors it marks, over all
+        characters and averaged over ratings.
         """
         counts = self.ratings.counts[metric_index]
         is_scored = ~np.isnan(counts).any(axis=-1)
@@ -333,8 +331,8 @@ def _rank_metrics_on_span_ratings(
     context_column: str | None,
     context: str,
 ) -> SpanRanking:
-    """Compute F1 of the errors that each metric marks, with bootstrap intervals, and test differences between
-    metrics.
+    """Compute for each metric how well the errors it marks agree with those that people mark (F1), with
+    bootstrap intervals. Test differences between metrics.
     """
     sums = _sum_counts_over_clusters(
         span_ratings.counts, span_ratings.assign_ratings_to_resampling_units("perm-inputs", cluster_column)
@@ -404,7 +402,9 @@ def _compute_f1_differences(
 
 
 def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArray) -> FloatArray:
-    """Sum the character counts of outputs over clusters. Outputs that a metric did not score add nothing."""
+    """Sum the numbers of marked characters over clusters of ratings. Outputs that a metric did not score add
+    nothing.
+    """
     sums = np.zeros((len(rating_counts), int(cluster_codes.max()) + 1, 3))
     for metric_counts, metric_sums in zip(rating_counts, sums):
         is_scored = np.asarray(~np.isnan(metric_counts).any(axis=-1))
@@ -413,8 +413,10 @@ def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArra
 
 
 def _compute_f1(character_counts: FloatArray) -> FloatArray:
-    """Compute F1 from numbers of characters in the last axis: shared, marked by the metric, marked by
-    people. It is NaN if nothing is marked.
+    """Compute F1 from three numbers of characters: marked by both, marked by the metric, marked by people.
+    Returns NaN if nothing is marked.
+
+    The numbers are in the last axis.
     """
     shared = character_counts[..., 0]
     marked = character_counts[..., 1] + character_counts[..., 2]

@@ -37,8 +37,8 @@ class SpanScores:
 
 
 def compute_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
-    """Compute precision, recall and F1 of marked errors from three numbers of characters: marked by both
-    people and the metric, by the metric, and by people.
+    """Compute precision, recall and F1 of the errors that a metric marks. Takes three numbers of characters:
+    marked by both people and the metric, by the metric, and by people.
 
     All scores are NaN if nobody marks anything; precision also if the metric does not, recall if people do
     not.

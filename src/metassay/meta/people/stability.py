@@ -15,7 +15,10 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.downsampling import choose_item_subset_sizes
-from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples, percentile_interval
+from metassay.meta.people.intervals import (
+    evaluate_meta_metric_on_bootstrap_resamples,
+    percentile_interval_or_nan,
+)
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
@@ -31,8 +34,8 @@ def measure_stability_over_systems(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Measure how stable the ranking of metrics is when systems are left out: correlate the values of
-    metrics on subsets of the systems with those on all systems.
+    """Measure how much the values of metrics change when systems are left out: correlate the values on
+    subsets of the systems with those on all systems.
 
     Uses all subsets if there are at most `trials`, else so many random ones. All meta-metrics are compared on
     the same subsets: if one of them gives all metrics the same value on a subset, it has no correlation
@@ -83,7 +86,7 @@ def measure_stability_over_items(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Measure how precise the values of metrics are with fewer items: compute 95 % intervals for several
+    """Measure how precise the values of metrics are on fewer items: compute 95 % intervals for several
     numbers of items.
 
     Empty where resampling would be too slow.
@@ -95,7 +98,7 @@ def measure_stability_over_items(
         )
         if resampled is None:
             return []
-        low, high = percentile_interval(resampled)
+        low, high = percentile_interval_or_nan(resampled)
         for metric, name in enumerate(metric_names):
             if not np.isnan(low[metric]):
                 rows.append(

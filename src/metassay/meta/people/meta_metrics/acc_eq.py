@@ -200,8 +200,6 @@ def _compute_cross_fitted_accuracies(
 ) -> tuple[FloatArray, float]:
     """Compute the accuracy on each item with a tie threshold fitted to the other half of the items. Also
     returns the mean threshold.
-
-    Returns the accuracies and the mean threshold.
     """
     items = system_pairs.metric_differences.shape[1]
     is_first_half = np.zeros(items, dtype=np.bool_)

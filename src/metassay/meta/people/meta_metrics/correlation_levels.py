@@ -86,7 +86,7 @@ class CorrelationLevel(ABC):
 
 
 class SystemLevel(CorrelationLevel):
-    """Correlation of the mean scores of systems."""
+    """Correlation between the mean metric scores and the mean human scores of the systems."""
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation between the mean metric scores and mean human scores of the systems."""
@@ -112,7 +112,7 @@ class SystemLevel(CorrelationLevel):
 
 
 class SegmentLevel(CorrelationLevel):
-    """Correlation of the scores of all outputs of all systems.
+    """Correlation between the metric scores and the human scores of all outputs of all systems.
 
     Only Pearson's can be resampled, and only Pearson's and Spearman's compared after swaps: the others would
     have to sort all outputs for each draw.
@@ -172,7 +172,9 @@ class SegmentLevel(CorrelationLevel):
 
 
 class PerSystemLevel(SegmentLevel):
-    """Correlation of the scores of the outputs of each system, averaged over systems."""
+    """Correlation between the metric scores and the human scores of the outputs of each system, averaged over
+    systems.
+    """
 
     is_per_system = True
 
@@ -183,7 +185,9 @@ class PerSystemLevel(SegmentLevel):
 
 
 class ItemLevel(CorrelationLevel):
-    """Correlation of the scores of the systems on each item, averaged over items."""
+    """Correlation between the metric scores and the human scores of the systems on each item, averaged over
+    items.
+    """
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over the systems on each item, averaged over items."""

@@ -15,8 +15,8 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class MetricDifferences:
-    """Differences between the values of every two metrics, as observed and in random draws, from which
-    p-values are computed.
+    """For every two metrics: the difference between their values of a meta-metric, as observed and in random
+    draws. p-values are computed from these.
 
     A difference is value(A) - value(B), for metrics A < B. Pairs are in the order of `numpy.triu_indices`.
     """
@@ -76,8 +76,9 @@ def compute_differences_of_all_row_pairs(rows: FloatArray) -> FloatArray:
 def find_positions_in_list_of_all_pairs(
     first_positions: LongArray, second_positions: LongArray, element_count: int
 ) -> LongArray:
-    """Return the position of each given pair in the list of all pairs, which has the order of
-    `numpy.triu_indices`.
+    """Return the positions of the given pairs in the list of all pairs (0, 1), (0, 2), ….
+
+    The list has the order of `numpy.triu_indices`.
     """
     return (
         first_positions * element_count
