@@ -221,9 +221,7 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.compute_accuracies_and_variances(
-        count_correct_pairs_by_context_and_cluster(made, put_all_pairs_in_one_context(made))
-    )
+    found = AccuracyEstimates.estimate_from_pairs(made, put_all_pairs_in_one_context(made))
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
     low, high = proportion_interval(found.get_accuracy_estimates_of_context(0), drawn)
@@ -378,9 +376,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.compute_accuracies_and_variances(
-            count_correct_pairs_by_context_and_cluster(*_sorted(made))
-        )
+        estimates = AccuracyEstimates.estimate_from_pairs(*_sorted(made))
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(

@@ -79,6 +79,14 @@ def mean_ignoring_nan(values: FloatArray, axis: int) -> FloatArray:
     return divide_or_nan(np.where(is_defined, values, 0).sum(axis=axis), is_defined.sum(axis=axis))
 
 
+def round_off_float_errors(values: FloatArray) -> FloatArray:
+    """Round values to 12 decimals, so that values that differ only by floating-point errors become equal.
+
+    Sums of the same numbers in another order differ in about the 16th decimal.
+    """
+    return np.asarray(np.round(values, 12))
+
+
 def count_occurrences(integers: IntArray, value_count: int) -> LongArray:
     """Count how often each integer from 0 to `value_count` - 1 occurs in an array. Negative integers are
     ignored.

@@ -1,4 +1,4 @@
-"""Bootstrap of meta_metric-metrics against drawing the columns themselves."""
+"""Bootstrap of meta-metrics against drawing the columns themselves."""
 
 from __future__ import annotations
 

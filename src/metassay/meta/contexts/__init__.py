@@ -1,1 +1,1 @@
-"""What a metric is worth in each context, and whether that changes (000, 002)."""
+"""Accuracy of metrics in each context, tests of differences, and recommendations."""

@@ -125,8 +125,8 @@ class AccuracySums:
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
     def compute_p_values_of_accuracy_below_half(self) -> FloatArray:
-        """Test for each metric and context whether the metric orders fewer than half of the pairs correctly.
-        Returns one-sided p-values.
+        """Test for each metric and context whether the metric scores the better output higher in fewer than
+        half of the pairs. Returns one-sided p-values.
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
         accuracy ½, because a metric that is never right shows no variance.
@@ -149,7 +149,7 @@ class AccuracySums:
         )
 
     def get_cluster_slice_of_context(self, context_position: int) -> slice:
-        """Return the slice of the arrays of cluster sums that belongs to one context."""
+        """Return the range of array positions that holds the clusters of one context, as a slice."""
         return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
     def resample_accuracies_in_context(
@@ -238,8 +238,8 @@ def repeat_pairs_that_span_two_contexts(
 def count_correct_pairs_by_context_and_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
-    """Count the pairs of outputs that each metric orders correctly, in each context (such as a domain) and
-    each cluster of items (such as a document). The pairs must be sorted by item.
+    """Count the pairs of outputs in which each metric scores the better output higher, in each context (such
+    as a domain) and cluster of items (such as a document). The pairs must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
     sums_by_batch = count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties)
@@ -286,8 +286,8 @@ def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
 def count_correct_pairs_in_context_batches(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
-    """Count the pairs of outputs that each metric orders correctly, for a few contexts at a time to save
-    memory. Yields the sums for each batch of contexts.
+    """Count the pairs of outputs in which each metric scores the better output higher, for a few contexts at
+    a time to save memory. Yields the sums for each batch of contexts.
     """
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
@@ -334,8 +334,8 @@ def _count_correct_pairs_in_context_range(
     has_missing: bool,
     tie_credit: float,
 ) -> AccuracySums:
-    """Count the pairs of outputs that each metric orders correctly, for a range of contexts and each cluster
-    of items.
+    """Count the pairs of outputs in which each metric scores the better output higher, for a range of
+    contexts and each cluster of items.
     """
     outputs = pair_outcomes.outputs[pair_positions]
     codes = pair_contexts.codes[pair_positions]
@@ -466,7 +466,7 @@ def _count_pair_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count the pairs of outputs of one item that one metric ordered correctly, tied, and scored at all. Also
+    """Count the pairs of outputs of one item that one metric scored, ordered correctly, and tied. Also
     returns the number of better outputs and two sums of weights.
 
     The sums are the weight of the correctly ordered pairs, with ties in part, and the weight of all scored

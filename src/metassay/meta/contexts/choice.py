@@ -14,13 +14,12 @@ import numpy as np
 
 from metassay.metrics.base import COST_CLASSES
 from metassay.results.assay import GLOBAL, ContextStatistics, Recommendation
-from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.arrays import BoolArray, FloatArray, round_off_float_errors
 
 # A user's own criteria, the most important first: by name, a number per metric, higher is better.
 Criteria = Mapping[str, Mapping[str, float]]
 # Standard deviations between contexts that differ by less are equally stable.
 STABILITY_STEP = 0.01
-_TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def choose_single_metric_for_all_contexts(
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
     """
-    rounded = np.nan_to_num(np.round(accuracies, _TIE_DECIMALS), nan=-1).tolist()
+    rounded = np.nan_to_num(round_off_float_errors(accuracies), nan=-1).tolist()
 
     def build_sort_key(metric: int) -> tuple[bool, bool, bool, float, float, int]:
         """Build a sort key for one metric, so that the smallest key belongs to the metric to use."""
@@ -140,7 +139,8 @@ def choose_single_metric_for_all_contexts(
 def recommend_metric_for_each_context(
     metric_table: MetricAccuracyTable, overall_choice: OverallMetricChoice | None = None
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for each context, and list the other metrics that may be the best in that context.
+    """Recommend a metric for each context (such as each domain), and list the other metrics that may be the
+    best in it.
 
     `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
     contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
@@ -162,7 +162,7 @@ def choose_metric_for_unknown_contexts(metric_table: MetricAccuracyTable) -> str
 
     Ties are broken by the accuracy in the worst context.
     """
-    robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
+    robust = round_off_float_errors(metric_table.robust_accuracy).tolist()
     worst_case = metric_table.worst_case.tolist()
     known = metric_table.drop_metrics_unrelated_to_quality(
         [m for m in range(len(metric_table.metrics)) if not np.isnan(robust[m])]
@@ -178,7 +178,7 @@ def _build_preference_sort_keys(metric_table: MetricAccuracyTable) -> list[tuple
     accuracy. Preferred metrics have smaller keys.
     """
     spread = round_accuracy_variations(metric_table.spread).tolist()
-    robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
+    robust = round_off_float_errors(metric_table.robust_accuracy).tolist()
     keys = []
     for m, metric in enumerate(metric_table.metrics):
         by_criteria = [-numbers.get(metric, -np.inf) for numbers in metric_table.criteria.values()]
@@ -196,7 +196,7 @@ def _recommend_metric_for_context(
     overall_choice: OverallMetricChoice | None,
 ) -> Recommendation:
     """Recommend a metric for one context, and list the metrics that may be the best in it."""
-    accuracy = np.round(metric_table.accuracy[:, context_position], _TIE_DECIMALS).tolist()
+    accuracy = round_off_float_errors(metric_table.accuracy[:, context_position]).tolist()
     positions = range(len(metric_table.metrics))
     by_accuracy = sorted(
         positions,
@@ -251,8 +251,8 @@ def _find_metric_to_use_in_context(
     metrics_by_accuracy: list[int],
     overall_choice: OverallMetricChoice,
 ) -> int | None:
-    """Find the metric to use in one context: the most accurate of those that beat the overall choice there,
-    else the overall choice. Returns None if none has an accuracy there.
+    """Find the metric to recommend in one context: the most accurate of the metrics that beat the general
+    recommendation there, else the general recommendation. Returns None if none has an accuracy there.
     """
     ahead = overall_choice.ahead.get(metric_table.contexts[context_position], ())
     wanted = [m for m in metrics_by_accuracy if metric_table.metrics[m] in ahead]

@@ -1,9 +1,9 @@
 """What a report may claim: differences that hold with one error rate for all of them together.
 
-A report says many things: on this context trust that metric, these metrics vary, here accuracy falls. Were
-each tested alone, some would be wrong in most reports. So all contexts of all columns form one family, and
-where nothing differs, no more than 5 % of reports claim anything. Contexts below the smallest size take no
-part.
+A report makes many claims: another metric is better in this context, the accuracy of that metric varies,
+here it falls. If each claim were tested alone, most reports would contain a wrong one. So p-values are
+corrected for all contexts of all columns together: where nothing differs, at most 5 % of reports claim
+anything. Contexts below the smallest size take no part.
 """
 
 from __future__ import annotations

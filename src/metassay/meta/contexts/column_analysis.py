@@ -33,13 +33,17 @@ from metassay.meta.contexts.h2 import (
 from metassay.meta.contexts.leads import MetricDifferenceStatistics, compare_metrics_in_context
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
-from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
+from metassay.stats.arrays import (
+    BoolArray,
+    FloatArray,
+    LongArray,
+    count_occurrences,
+    divide_or_nan,
+    round_off_float_errors,
+)
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
 from metassay.stats.multiplicity import select_candidates_that_may_be_best
-
-# Accuracies that agree to so many decimals are tied: sums over items round differently.
-_TIE_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,9 @@ class AnalysisSettings:
     which metrics may be recommended.
 
     `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
-    and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
-    choice. Contexts with fewer than `minimum_items` items take no part in claims.
+    and `is_uninformed` have one value for each of these; the scores of an uninformed metric say nothing about
+    quality, and it is never the first choice. Contexts with fewer than `minimum_items` items take no part in
+    claims.
     """
 
     ties: str
@@ -78,10 +83,13 @@ class AccuracyEstimates:
     pairs: LongArray
 
     @classmethod
-    def compute_accuracies_and_variances(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
-        """Compute the accuracy of each metric in each context and its sampling variance, from sums over pairs
-        of outputs.
+    def estimate_from_pairs(
+        cls, pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
+    ) -> AccuracyEstimates:
+        """Estimate the accuracy of each metric in each context from pairs of outputs that are sorted by item.
+        Also estimates the sampling variances.
         """
+        accuracy_sums = count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
         accuracy = accuracy_sums.compute_accuracies()
         clusters = np.broadcast_to(accuracy_sums.count_scored_clusters(), accuracy.shape)
         return cls(
@@ -116,7 +124,7 @@ class ContextAnalysis:
     low: FloatArray
     high: FloatArray
     may_be_best: BoolArray
-    order: ContextRankingComparison
+    ranking_comparison: ContextRankingComparison
     leads: MetricDifferenceStatistics
     resamples: FloatArray | None
 
@@ -149,9 +157,9 @@ class GlobalAnalysis:
         tested. The recommended metric need not be the most accurate, because it is the cheapest of the
         metrics that may be the best.
         """
-        order = np.round(self.estimates.accuracy[metric_positions, 0], _TIE_DECIMALS)
+        order = round_off_float_errors(self.estimates.accuracy[metric_positions, 0])
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
-        return np.asarray(order)
+        return order
 
 
 @dataclass(frozen=True)
@@ -181,11 +189,11 @@ class ColumnAnalysis:
 def estimate_accuracy_over_all_pairs(
     pair_outcomes: PairOutcomes, settings: AnalysisSettings
 ) -> GlobalAnalysis:
-    """Compute the accuracy of each metric on all pairs together, and choose the metric to recommend."""
+    """Compute the accuracy of each metric on all pairs of outputs together, and choose the metric to
+    recommend.
+    """
     contexts = put_all_pairs_in_one_context(pair_outcomes)
-    estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        count_correct_pairs_by_context_and_cluster(pair_outcomes, contexts, ties=settings.ties)
-    )
+    estimates = AccuracyEstimates.estimate_from_pairs(pair_outcomes, contexts, ties=settings.ties)
     crossed = split_contexts_by_perturbation(pair_outcomes, contexts)
     by_perturbation, _ = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     resamples = estimates.accuracy_sums.resample_accuracies_in_context(0, settings.bootstrap)
@@ -223,9 +231,7 @@ def estimate_accuracy_in_each_context(
     The pairs are sorted by `sort_pairs_by_item`.
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
-    )
+    estimates = AccuracyEstimates.estimate_from_pairs(pair_outcomes, pair_contexts, ties=settings.ties)
     crossed = split_contexts_by_perturbation(pair_outcomes, pair_contexts)
     by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     context_count = len(pair_contexts.values)
@@ -292,9 +298,7 @@ def estimate_accuracy_intervals(
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
-    )
+    estimates = AccuracyEstimates.estimate_from_pairs(pair_outcomes, pair_contexts, ties=ties)
     lows = []
     highs = []
     for context in range(len(pair_contexts.values)):
@@ -325,7 +329,9 @@ def average_accuracies_over_perturbations(
 def _compute_perturbation_shares_by_context(
     contexts_split_by_perturbation: PairContexts, context_count: int, perturbation_count: int
 ) -> FloatArray:
-    """Compute the share of each perturbation among the pairs of each context."""
+    """Compute for each context the share of pairs that each perturbation made. Returns an array [contexts,
+    perturbations].
+    """
     counts = count_occurrences(contexts_split_by_perturbation.codes, context_count * perturbation_count)
     table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))
@@ -368,7 +374,7 @@ def _estimate_accuracy_and_ranking_in_context(
         low=low,
         high=high,
         may_be_best=top_group,
-        order=ContextRankingComparison(agreement_low, agreement_high, order_p, ceiling),
+        ranking_comparison=ContextRankingComparison(agreement_low, agreement_high, order_p, ceiling),
         leads=compare_metrics_in_context(
             estimates.accuracy_sums, context_position, competing, expected_order, settings.signs
         ),
@@ -393,7 +399,7 @@ def _compare_metric_rankings_of_contexts(
     return compute_rank_correlations_between_contexts(
         accuracy[settings.competing].T,
         kept_resamples,
-        [analysis.order for analysis in analyses],
+        [analysis.ranking_comparison for analysis in analyses],
         settings.agreement,
         settings.workers,
     )

@@ -114,7 +114,7 @@ class PerturbationEffects:
     def _list_accuracy_variances_by_perturbation_count(
         self, metric_position: int
     ) -> list[CombinationVariance]:
-        """List how much the accuracy of a metric varies between combinations of k perturbations, for k = 1,
+        """List how much the accuracy of a metric varies between different sets of k perturbations, for k = 1,
         2, ….
 
         `law` is the variance expected of a mean of k out of n draws, σ² / k · (n - k) / (n - 1).
@@ -241,7 +241,9 @@ def _compute_accuracy_by_perturbation(
     def add_resampled_accuracies_of_perturbation(
         perturbation: int, batch_sums: AccuracySums, first_context_of_batch: int
     ) -> None:
-        """Add the resampled accuracies of one perturbation in a batch of contexts to the sums."""
+        """Compute the accuracies under one perturbation on bootstrap resamples, for a batch of contexts, and
+        add them to the sums.
+        """
         first = (perturbation - first_context_of_batch) % perturbation_count
         for context in range(first, len(batch_sums.contexts), perturbation_count):
             cells = batch_sums.get_cluster_slice_of_context(context)
@@ -304,8 +306,8 @@ def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) ->
 def _compute_accuracy_variance_by_combination_size(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], FloatArray]:
-    """Compute how much the accuracy of each metric varies between combinations of k perturbations, for k = 1,
-    2, ….
+    """Compute how much the accuracy of each metric varies between different sets of k perturbations, for k =
+    1, 2, ….
 
     Returns how many combinations each k = 1, 2, … had, and the variances [metrics, perturbations - 1].
     """
@@ -333,7 +335,7 @@ def _compute_accuracy_variance_by_combination_size(
 def _sample_perturbation_combinations(
     perturbation_count: int, combination_size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """List all combinations of k perturbations, or ten random ones if there are more than ten."""
+    """List all sets of k perturbations, or ten random ones if there are more than ten."""
     if comb(perturbation_count, combination_size) <= _COMBINATIONS:
         return list(combinations(range(perturbation_count), combination_size))
     drawn: set[tuple[int, ...]] = set()
@@ -347,7 +349,7 @@ def _sample_perturbation_combinations(
 def _compute_accuracy_on_perturbation_combinations(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, combination_masks: FloatArray
 ) -> FloatArray:
-    """Compute the accuracy of each metric on the pairs of each combination of perturbations, averaged over
+    """Compute the accuracy of each metric on the pairs made by each given set of perturbations, averaged over
     contexts.
     """
     local = []
@@ -368,7 +370,8 @@ def _compute_context_accuracies_on_combinations(
     combination_masks: FloatArray,
     pair_positions: IntArray | slice,
 ) -> FloatArray:
-    """Compute the accuracy of each metric in each context on the pairs of each combination of perturbations.
+    """Compute the accuracy of each metric in each context, on the pairs made by each given set of
+    perturbations.
 
     The result is [metrics, combinations, contexts].
     """
@@ -411,7 +414,8 @@ def _compute_metric_accuracy_on_combinations(
     is_in_combination: FloatArray,
     first_item_of_context: LongArray,
 ) -> FloatArray:
-    """Compute the accuracy of one metric in each context on the pairs of each combination of perturbations.
+    """Compute the accuracy of one metric in each context, on the pairs made by each given set of
+    perturbations.
 
     The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
     and sums of their weights. `is_in_combination` is [perturbations, combinations].

@@ -119,7 +119,8 @@ def build_context_statistics(pair_analysis: PairOutcomeAnalysis) -> ContextStati
         same_decisions=pair_analysis.same_decisions,
         pareto=list_metrics_on_pareto_front(next(iter(tables.values()))) if tables else None,
         shared_errors=SharedErrors(
-            metrics=pair_analysis.competing_metrics, matrix=replace_nan_by_none(pair_analysis.phi)
+            metrics=pair_analysis.competing_metrics,
+            matrix=replace_nan_by_none(pair_analysis.error_correlations),
         ),
         claims=claims,
         pairs_from=pair_analysis.pairs_from,

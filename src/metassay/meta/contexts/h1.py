@@ -216,8 +216,8 @@ def _count_correct_and_all_pairs(
 def iterate_exchangeable_outputs_and_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeableUnits]:
-    """Yield what a permutation test may exchange between contexts: first single outputs or parts of a cluster
-    (such as a document), then whole clusters of items.
+    """Yield the groups of output pairs that a permutation test may move between contexts: first outputs or
+    parts of clusters (such as documents), then whole clusters.
 
     A level at which no exchange is possible is left out.
     """
@@ -355,7 +355,7 @@ def _count_correct_pairs_by_unit(
     block_of_pair: IntArray,
     ties: str,
 ) -> ExchangeableUnits:
-    """Count the pairs that each metric orders correctly, and all pairs, for each group of pairs that a
+    """Count the output pairs that each metric orders correctly, and all pairs, in each group of pairs that a
     permutation test moves between contexts as a whole.
 
     `unit_of_pair` has the group of each pair: an output, an item or a cluster. Contexts are exchanged between

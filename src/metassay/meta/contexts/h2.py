@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.meta.contexts.accuracy import AccuracySums
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, round_off_float_errors
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import group_similar_rows
 from metassay.stats.intervals import IntervalEstimate, compute_interval_widening_factor, percentile_interval
@@ -28,7 +28,6 @@ FULL_MATRIX = 300
 ALL_INTERVALS = 100
 # Distances that are equal up to rounding count as reached.
 _ROUNDING = 1e-9
-_TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such accuracies are tied
 
 
 @dataclass(frozen=True)
@@ -104,14 +103,14 @@ def correlate_metric_rankings(
     """
     observed = float(
         correlate_rows(
-            _round_to_ignore_float_errors(first_values),
-            _round_to_ignore_float_errors(second_values),
+            round_off_float_errors(first_values),
+            round_off_float_errors(second_values),
             statistic,
         )[0]
     )
     drawn = correlate_rows(
-        _round_to_ignore_float_errors(first_resamples.T),
-        _round_to_ignore_float_errors(second_resamples.T),
+        round_off_float_errors(first_resamples.T),
+        round_off_float_errors(second_resamples.T),
         statistic,
     )
     low, high = _compute_percentile_interval_with_observed(drawn, observed)
@@ -126,7 +125,7 @@ def _compute_p_value_of_ranking_difference(
     """
     # Metrics that are tied over all outputs may come in any order: they are put in the order of the context.
     known = np.flatnonzero(~(np.isnan(accuracies) | np.isnan(global_accuracies)))
-    order = known[np.lexsort((accuracies[known], _round_to_ignore_float_errors(global_accuracies[known])))]
+    order = known[np.lexsort((accuracies[known], round_off_float_errors(global_accuracies[known])))]
     deviations = (resamples[order] - accuracies[order, None]).T
     deviations = deviations[~np.isnan(deviations).any(axis=1)]
     if cluster_count < 2 or len(deviations) < 2:
@@ -170,7 +169,7 @@ def estimate_agreement_of_full_samples_from_halves(
     metrics in random halves of one sample.
     """
     agreements = correlate_rows(
-        _round_to_ignore_float_errors(first_half.T), _round_to_ignore_float_errors(second_half.T), statistic
+        round_off_float_errors(first_half.T), round_off_float_errors(second_half.T), statistic
     )
     agreements = agreements[~np.isnan(agreements)]
     if not len(agreements):
@@ -206,7 +205,7 @@ def compute_rank_correlations_between_contexts(
 
     Accuracies are [contexts + 1, metrics], "global" first.
     """
-    rows = _round_to_ignore_float_errors(accuracies)
+    rows = round_off_float_errors(accuracies)
     context_count = len(accuracies) - 1
     with_global = correlate_rows(rows[:1], rows, correlation_name)
     if context_count <= FULL_MATRIX:
@@ -241,7 +240,7 @@ def _compute_intervals_of_agreement_matrix(
     resamples: Sequence[FloatArray], agreement_matrix: FloatArray, statistic: str, workers: int
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the 95 % interval of every entry in the matrix of rank correlations between contexts."""
-    draws = [_round_to_ignore_float_errors(row.T) for row in resamples]
+    draws = [round_off_float_errors(row.T) for row in resamples]
 
     def compute_intervals_of_correlation_row(row: int) -> list[tuple[float, float]]:
         """Compute the intervals of one row of the matrix."""
@@ -284,8 +283,3 @@ def _reorder_rows_and_columns(matrix: FloatArray, positions: LongArray) -> Float
     if len(matrix) == 1:
         return matrix[:, positions]
     return matrix[np.ix_(positions, positions)]
-
-
-def _round_to_ignore_float_errors(accuracies: FloatArray) -> FloatArray:
-    """Round accuracies, so that values that differ only by floating-point errors become equal."""
-    return np.round(accuracies, _TIE_DECIMALS)

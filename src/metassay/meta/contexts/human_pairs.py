@@ -1,4 +1,4 @@
-"""The same metrics on human pairs and on systems with human scores, beside perturbed pairs.
+"""Compare metrics with human scores, next to their accuracy on perturbed pairs.
 
 Perturbed pairs ask whether a metric sees errors that are known to be there. Human scores answer two more
 questions:
@@ -24,11 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import (
-    count_correct_pairs_by_context_and_cluster,
-    repeat_pairs_that_span_two_contexts,
-    sort_pairs_by_item,
-)
+from metassay.meta.contexts.accuracy import repeat_pairs_that_span_two_contexts, sort_pairs_by_item
 from metassay.meta.contexts.choice import OverallMetricChoice
 from metassay.meta.contexts.column_analysis import (
     AccuracyEstimates,
@@ -57,12 +53,10 @@ from metassay.results.assay import (
     OrderAgreement,
 )
 from metassay.results.base import none_if_nan
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, round_off_float_errors
 from metassay.stats.intervals import IntervalEstimate, proportion_interval
 from metassay.stats.rank_correlation import correlate_rows
 
-# Accuracies that agree to so many decimals are tied: sums over items round differently.
-_TIE_DECIMALS = 12
 # A ranking with a lower reliability is noise, and the correction would divide by almost 0.
 _LEAST_RELIABILITY = 0.05
 # 1.96 would be too few, because reliabilities are estimated too: in simulations of 6 and 20 metrics intervals
@@ -285,7 +279,7 @@ class HumanAnalysis:
                 human_with_spa=_convert_ranking_comparison_to_result(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
-                pairs=none_if_nan(self.overall.context.order.ceiling),
+                pairs=none_if_nan(self.overall.context.ranking_comparison.ceiling),
                 spa=None if self.spa is None else none_if_nan(self.spa.ceiling),
             ),
             contexts=contexts,
@@ -348,7 +342,7 @@ def compare_metrics_with_human_scores(
             overall_perturbed_analysis.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
         ),
     )
-    human_ceiling = overall.context.order.ceiling
+    human_ceiling = overall.context.ranking_comparison.ceiling
     if not is_informed.all():
         human_ceiling = estimate_split_half_ranking_reliability(
             overall.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
@@ -368,7 +362,7 @@ def compare_metrics_with_human_scores(
             context_analyses[contexts.column] = _compare_metrics_with_human_scores_by_context(
                 outcomes, contexts, column, settings
             )
-    rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-2)
+    rounded = np.nan_to_num(round_off_float_errors(accuracy), nan=-2)
     return HumanAnalysis(
         human=human_pairs.human,
         metrics=tuple(outcomes.metrics[m] for m in competing),
@@ -394,9 +388,7 @@ def _compare_metrics_with_human_scores_by_context(
     scores and enough perturbed outputs. Compare the rankings of metrics on both.
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
-    )
+    estimates = AccuracyEstimates.estimate_from_pairs(pair_outcomes, pair_contexts, ties=settings.ties)
     competing = settings.competing
     items = estimates.accuracy_sums.count_scored_items()
     items_of_competing = items[competing].max(axis=0, initial=0)
@@ -510,7 +502,7 @@ def _compute_rank_of_value(values: FloatArray, position: int) -> int | None:
     """Return the rank of the value at a position, where the highest value has rank 1. Equal values share the
     best rank, and NaN has none.
     """
-    rounded = np.round(values, _TIE_DECIMALS)
+    rounded = round_off_float_errors(values)
     if np.isnan(rounded[position]):
         return None
     return 1 + int((rounded > rounded[position]).sum())

@@ -1,7 +1,7 @@
 """Leads: whether one metric is more accurate than another in a context.
 
-For metrics i and j let d_k be the part that cluster k has in the difference of their accuracies. Were they
-equally good, d_k would be as likely negative: with random signs e_k,
+For metrics i and j let d_k be the part that cluster k has in the difference of their accuracies. If both are
+equally good, d_k is negative as often as positive. So with random signs e_k,
 
     T = Σ d_k / √Σ d_k²     is compared with     max of Σ e_k d_k / √Σ d_k²
 

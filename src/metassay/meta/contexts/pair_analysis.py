@@ -66,7 +66,7 @@ class PairOutcomeAnalysis:
     columns: Mapping[str, ColumnAnalysis]
     confounding: PerturbationEffects
     human: HumanAnalysis | None
-    phi: FloatArray
+    error_correlations: FloatArray
     same_decisions: list[list[str]]
     context_properties: Mapping[str, ContextProperties]
     cost_classes: Mapping[str, str]
@@ -182,7 +182,7 @@ def analyze_pairs(
         columns=column_analyses,
         confounding=confounding,
         human=human,
-        phi=correlate_errors_of_metrics(competing_outcomes),
+        error_correlations=correlate_errors_of_metrics(competing_outcomes),
         same_decisions=group_metrics_with_identical_pair_orders(outcome_sets),
         context_properties=collect_properties_of_contexts(contexts, columns, context_properties or {}),
         cost_classes=known_costs,

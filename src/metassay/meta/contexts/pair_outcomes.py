@@ -178,8 +178,7 @@ class PairContexts:
         """Return a copy that keeps only the selected contexts. Pairs of other contexts stay, but without a
         context.
 
-        For contexts of which every pair lies in one, as `repeat_pairs_that_span_two_contexts` returns
-        them.
+        Every pair must lie in a single context, as after `repeat_pairs_that_span_two_contexts`.
         """
         if is_selected.all():
             return self

@@ -1,8 +1,8 @@
-"""Do perturbations do what they claim? How often they apply, how much they change, who disagrees.
+"""How often perturbations apply, how much they change outputs, and whether human scores confirm the harm.
 
-Is a perturbed output really worse? One with a synonym often is not, and then an "error" of the metric is an
-error of the label. Where some system returned exactly the perturbed output for the item and it has a human
-score, the human scores decide.
+A perturbed output need not be worse: one with a synonym often is not. Then the pair has a wrong label, and
+the metric is counted wrong without an error. Human scores show this where some system returned exactly the
+perturbed output for the item.
 """
 
 from __future__ import annotations

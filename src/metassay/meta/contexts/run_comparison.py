@@ -24,14 +24,12 @@ from metassay.meta.contexts.cluster_credits import (
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
 from metassay.results.base import none_if_nan
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
-from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.arrays import BoolArray, FloatArray, round_off_float_errors
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 from metassay.stats.rank_correlation import correlate_rows
 
 _LEVEL = 0.05
 _NORMAL = float(ndtri(0.975))
-# Accuracies that agree to so many decimals are tied: sums over items round differently.
-_TIE_DECIMALS = 12
 # Share of the error rate for the accuracies over all contexts.
 _OVERALL_SHARE = 0.8
 
@@ -299,13 +297,13 @@ def _compare_rankings_before_and_after(
     """Compare how two runs rank the metrics in one context, and list the metrics that changed places."""
     before = np.array([old_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     after = np.array([new_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
-    rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
+    agreement = correlate_rows(round_off_float_errors(before), round_off_float_errors(after), "tau_ap_b")[0]
     return OrderChange(
         column=column,
         context=context,
         before=[metrics[m] for m in np.argsort(-before, kind="stable")],
         after=[metrics[m] for m in np.argsort(-after, kind="stable")],
-        agreement=none_if_nan(correlate_rows(*rounded, "tau_ap_b")[0]),
+        agreement=none_if_nan(agreement),
         swapped=reversed_metric_pairs,
     )
 

@@ -24,7 +24,8 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class SavedLabels:
-    """Estimated shares of human labels that each metric makes unnecessary, with intervals.
+    """Estimated share of human labels that each metric makes unnecessary when two systems are compared, with
+    an interval.
 
     `contributions` [metrics, clusters] are deviations; n / (n - 1) · Σ of their squares over n clusters is
     the variance of the share. Those of two metrics can be subtracted.

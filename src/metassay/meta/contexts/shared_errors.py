@@ -1,4 +1,4 @@
-"""Which metrics err on the same pairs, and which decided every pair alike."""
+"""Which metrics err on the same pairs, and which order all pairs in the same way."""
 
 from __future__ import annotations
 

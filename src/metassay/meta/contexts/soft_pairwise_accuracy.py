@@ -44,8 +44,8 @@ class SoftAccuracyEstimates:
 def measure_soft_pairwise_accuracy(
     test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
 ) -> SoftAccuracyEstimates:
-    """Compute for each metric that may be recommended how well p-values for differences between systems agree
-    with those from human scores (soft pairwise accuracy), averaged over test sets.
+    """Compute the soft pairwise accuracy of each metric that may be recommended: how well p-values for
+    differences between systems agree with those from human scores. Averages over test sets.
 
     Each test set holds the items in which every system has a human score; each metric is computed on those of
     them that it has scored.

@@ -1,4 +1,4 @@
-"""Whether accuracy follows the order of contexts that have one: numbers, and buckets of numbers."""
+"""Whether accuracy rises or falls along contexts that are numbers or ranges of numbers."""
 
 from __future__ import annotations
 

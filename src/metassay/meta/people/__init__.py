@@ -1,1 +1,1 @@
-"""How well metrics agree with people."""
+"""How well metrics agree with human scores."""

@@ -211,8 +211,8 @@ def compute_p_values_for_other_population(
     p_value_methods: PValueMethods,
     metric_values: FloatArray,
 ) -> FloatArray | None:
-    """Compute p-values of a second test between metrics. If the first test is about the given systems, the
-    second one is about systems like these, and the other way round.
+    """Compute p-values of a second test between metrics: about similar systems if the first test is about the
+    given systems, and the other way round.
 
     Returns None with few systems, where one of the tests has no power.
     """

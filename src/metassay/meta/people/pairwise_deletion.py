@@ -1,7 +1,7 @@
 """PA and SPA of scores with gaps: each pair of systems is compared on the items that both have.
 
-Where raters saw different items of different systems, no item is complete. People and metric are compared on
-the same items; pairs of systems without a common item are left out.
+Where raters saw different items of different systems, no item is complete. Human and metric scores of two
+systems are compared on the same items; pairs of systems without a common item are left out.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.results.base import none_if_nan
 from metassay.results.rank import MetricComparison
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, round_off_float_errors
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -21,8 +21,8 @@ def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[st
     come last.
     """
     is_undefined = np.isnan(metric_values)
-    # rounded, so that values which differ by rounding errors only are ordered by name
-    descending = np.where(is_undefined, 0.0, -np.round(metric_values, 12))
+    # values that differ only by floating-point errors are ordered by name
+    descending = np.where(is_undefined, 0.0, -round_off_float_errors(metric_values))
     return sorted(range(len(metric_values)), key=lambda m: (is_undefined[m], descending[m], metric_names[m]))
 
 

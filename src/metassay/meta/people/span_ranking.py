@@ -120,8 +120,8 @@ class SpanRatings:
 def match_human_and_metric_spans(
     human_span_table: pl.DataFrame, metric_span_tables: Mapping[str, pl.DataFrame], *, dataset: str
 ) -> SpanRatings:
-    """Match the error spans that people and metrics marked in the same outputs. Outputs are identified by
-    the key columns of both tables.
+    """Count the characters that people and metrics marked as errors in the same outputs, from tables of
+    marked spans. Outputs are matched by the key columns of the tables.
 
     Tables have the columns `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`. The
     document is part of the key only where ids of items repeat over documents.

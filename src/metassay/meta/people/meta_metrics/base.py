@@ -125,8 +125,8 @@ class MetaMetric(ABC):
         return None
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates | None:  # noqa: ARG002 (for subclasses)
-        """Estimate the value of each metric with its own kind of interval. Returns None if bootstrap
-        intervals are to be used.
+        """Estimate the value of each metric with an interval, where the interval is not from a bootstrap.
+        Returns None if bootstrap intervals are to be used.
         """
         return None
 
@@ -271,7 +271,7 @@ def compute_differences_after_random_swaps(
 
 
 def build_function_averaging_resampled_items(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
-    """Build a function that averages values of items on bootstrap resamples, which are given as weights
+    """Build a function that averages one value per item over bootstrap resamples, which are given as weights
     of clusters of items.
     """
     is_defined = ~np.isnan(item_values)
