@@ -33,9 +33,9 @@ _NORMAL = float(ndtri(0.975))
 # Share of the error rate for the accuracies over all contexts.
 _OVERALL_SHARE = 0.8
 
-# Accuracies of a column by context and metric.
+# The accuracies of a column, by context and metric.
 AccuracyTable = Mapping[str, Mapping[str, MetricAccuracy]]
-# Credits of a run by column and context.
+# Sums of accuracies by cluster of items, for each column and context of a run.
 CreditTable = Mapping[tuple[str, str], ClusterAccuracySums]
 
 
@@ -49,36 +49,18 @@ def compare_runs(
     """Compare the accuracies, metric rankings and recommendations of two runs, in the columns of contexts
     that both have.
 
-    With the credits of both runs, which must be of the same outputs, the comparison is paired.
+    `credits_before` and `credits_after` are sums of accuracies by cluster of items. With both, which must be
+    of the same outputs, the comparison is paired.
+
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
     than chance. A recommended metric that left the top group for one that was not in it before counts where
     the two changed places. Where nothing changed, `changed` is true in at most 5 % of comparisons.
     """
     columns = [name for name in old_result.contexts if name in new_result.contexts]
-    accuracy_changes: list[AccuracyChange] = []
-    order_changes: list[OrderChange] = []
-    for name in (GLOBAL, *columns):
-        old_table = _map_contexts_to_metric_accuracies(old_result, name)
-        new_table = _map_contexts_to_metric_accuracies(new_result, name)
-        for context, metrics in _iterate_contexts_of_both_runs(old_table, new_table):
-            matched = None
-            if credits_before is not None and credits_after is not None:
-                key = (name, context)
-                matched = compute_accuracy_changes_by_cluster(
-                    credits_before[key], credits_after[key], metrics
-                )
-            old_rows = old_table[context]
-            new_rows = new_table[context]
-            accuracy_changes += [
-                _compare_accuracies_of_two_runs(name, old_rows[metric], new_rows[metric], matched)
-                for metric in metrics
-            ]
-            if len(metrics) > 1:
-                swaps = _find_metric_pairs_with_changed_order(metrics, old_rows, new_rows, matched)
-                order_changes.append(
-                    _compare_rankings_before_and_after(name, context, metrics, old_rows, new_rows, swaps)
-                )
     small_contexts = _find_small_contexts(old_result) | _find_small_contexts(new_result)
+    accuracy_changes, order_changes = _compare_accuracies_and_rankings(
+        old_result, new_result, columns, credits_before, credits_after
+    )
     accuracy_changes, order_changes = _adjust_p_values_of_changes(
         accuracy_changes, order_changes, small_contexts
     )
@@ -95,8 +77,8 @@ def compare_runs(
     return RunComparison(
         paired=credits_before is not None and credits_after is not None,
         columns=columns,
-        only_before=_list_missing_contexts(new_result, old_result),
-        only_after=_list_missing_contexts(old_result, new_result),
+        only_before=_list_missing_contexts(old_result, missing_in=new_result),
+        only_after=_list_missing_contexts(new_result, missing_in=old_result),
         metrics_only_before=[metric for metric in old_metrics if metric not in new_metrics],
         metrics_only_after=[metric for metric in new_metrics if metric not in old_metrics],
         accuracies=accuracy_changes,
@@ -104,6 +86,44 @@ def compare_runs(
         recommendation=choices,
         changed=has_moved or has_new_choice or has_swapped,
     )
+
+
+def _compare_accuracies_and_rankings(
+    old_result: ContextStatistics,
+    new_result: ContextStatistics,
+    columns: Sequence[str],
+    credits_before: CreditTable | None,
+    credits_after: CreditTable | None,
+) -> tuple[list[AccuracyChange], list[OrderChange]]:
+    """Compare the accuracies and the rankings of metrics in two runs, over all outputs and in each context.
+    p-values are not adjusted yet.
+    """
+    accuracy_changes: list[AccuracyChange] = []
+    order_changes: list[OrderChange] = []
+    for name in (GLOBAL, *columns):
+        old_table = _map_contexts_to_metric_accuracies(old_result, name)
+        new_table = _map_contexts_to_metric_accuracies(new_result, name)
+        for context, metrics in _iterate_contexts_of_both_runs(old_table, new_table):
+            changes_by_cluster = None
+            if credits_before is not None and credits_after is not None:
+                key = (name, context)
+                changes_by_cluster = compute_accuracy_changes_by_cluster(
+                    credits_before[key], credits_after[key], metrics
+                )
+            old_rows = old_table[context]
+            new_rows = new_table[context]
+            for metric in metrics:
+                accuracy_changes.append(
+                    _compare_accuracies_of_two_runs(
+                        name, old_rows[metric], new_rows[metric], changes_by_cluster
+                    )
+                )
+            if len(metrics) > 1:
+                swaps = _find_metric_pairs_with_changed_order(metrics, old_rows, new_rows, changes_by_cluster)
+                order_changes.append(
+                    _compare_rankings_before_and_after(name, context, metrics, old_rows, new_rows, swaps)
+                )
+    return accuracy_changes, order_changes
 
 
 def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: str) -> AccuracyTable:
@@ -119,14 +139,12 @@ def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: 
     return table
 
 
-def _list_missing_contexts(other_result: ContextStatistics, assay_result: ContextStatistics) -> list[str]:
-    """List the contexts, written as `column=value`, that `assay_result` has and `other_result` lacks."""
+def _list_missing_contexts(assay_result: ContextStatistics, *, missing_in: ContextStatistics) -> list[str]:
+    """List the contexts of one result, written as `column=value`, that another result lacks."""
     missing = []
     for column in assay_result.contexts:
         other_contexts = (
-            _map_contexts_to_metric_accuracies(other_result, column)
-            if column in other_result.contexts
-            else {}
+            _map_contexts_to_metric_accuracies(missing_in, column) if column in missing_in.contexts else {}
         )
         contexts = _map_contexts_to_metric_accuracies(assay_result, column)
         missing += [f"{column}={value}" for value in contexts if value not in other_contexts]

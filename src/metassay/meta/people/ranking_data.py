@@ -37,7 +37,6 @@ class RankingData:
     """
 
     cube: ScoreCube
-    human: str
     scores: ScoreArrays
     """One row per entry of `metric_names`."""
     dropped_items: int
@@ -125,7 +124,6 @@ def prepare_ranking_data(
     )
     return RankingData(
         rated,
-        human,
         with_baselines,
         dropped_items=len(dropped.items),
         dropped_metadata=dropped.item_metadata,
