@@ -17,7 +17,7 @@ from scipy.stats import binomtest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.aggregation.system_comparison import TESTS
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster, sort_pairs_by_item
+from metassay.meta.contexts.accuracy import count_correct_pairs, sort_pairs_by_item
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
 from metassay.meta.contexts.confounding import measure_accuracy_dependence_on_perturbation
 from metassay.meta.contexts.context_statistics import build_context_statistics
@@ -183,9 +183,7 @@ def measure_rejection_rates(make, replicates, permutations=999, seed=0):
     while len(permuted) < replicates:
         made, labels = make(rng)
         pairs, (contexts,) = sort_pairs_by_item(made, [labels])
-        totals = count_correct_pairs_by_context_and_cluster(
-            pairs, split_contexts_by_perturbation(pairs, contexts)
-        ).totals
+        totals = count_correct_pairs(pairs, split_contexts_by_perturbation(pairs, contexts)).totals
         found = run_accuracy_tests_between_contexts(
             pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations
         )
@@ -401,9 +399,7 @@ def measure_trend_size(contexts, items, replicates, seed=0):
     found = []
     while len(found) < replicates:
         made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
-        sums = count_correct_pairs_by_context_and_cluster(
-            made, PairContexts("length:9", names, item % contexts)
-        )
+        sums = count_correct_pairs(made, PairContexts("length:9", names, item % contexts))
         found += (
             compute_p_values_of_accuracy_trends("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL
         ).tolist()

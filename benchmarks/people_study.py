@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster, sort_pairs_by_item
+from metassay.meta.contexts.accuracy import count_correct_pairs, sort_pairs_by_item
 from metassay.meta.contexts.h1 import split_contexts_by_perturbation
 from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.meta.contexts.pair_outcomes import (
@@ -46,9 +46,7 @@ DRAWS = 4000
 def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
     """Compute the accuracy of each metric for each perturbation with enough pairs, and for all pairs."""
     pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
-    sums = count_correct_pairs_by_context_and_cluster(
-        pairs, split_contexts_by_perturbation(pairs, one), ties=ties
-    )
+    sums = count_correct_pairs(pairs, split_contexts_by_perturbation(pairs, one), ties=ties)
     counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
     every = {
         name: sums.compute_accuracies()[:, m]
@@ -57,7 +55,7 @@ def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
     }
     return (
         every,
-        count_correct_pairs_by_context_and_cluster(pairs, one, ties=ties).compute_accuracies()[:, 0],
+        count_correct_pairs(pairs, one, ties=ties).compute_accuracies()[:, 0],
         dict(zip(found.perturbation_names, counts.tolist())),
     )
 
@@ -81,7 +79,7 @@ def compute_accuracy_by_difficulty(data):
     codes = np.where(part < 0, -1, found.perturbations * len(PARTS) + part)
     pairs, (contexts,) = sort_pairs_by_item(found, [PairContexts("part", tuple(names), codes)])
     table = (
-        count_correct_pairs_by_context_and_cluster(pairs, contexts)
+        count_correct_pairs(pairs, contexts)
         .compute_accuracies()
         .T.reshape(len(found.perturbation_names), len(PARTS), -1)
     )
@@ -236,7 +234,7 @@ def compute_human_accuracy(data, kept, ties="strict"):
         np.zeros(len(better), dtype=int),
     )
     pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
-    sums = count_correct_pairs_by_context_and_cluster(pairs, one, ties=ties)
+    sums = count_correct_pairs(pairs, one, ties=ties)
     here, there = ClusterHalves(
         random.create_random_generator_for_name(0, "halves"), 100
     ).compute_ratios_in_random_halves(sums.credit, sums.weight, sums.clusters)

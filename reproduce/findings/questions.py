@@ -18,7 +18,7 @@ from reproduce.findings.contexts import count_by_system
 from reproduce.findings.score_sets import ScoreSet
 from scipy.stats import t
 
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster, sort_pairs_by_item
+from metassay.meta.contexts.accuracy import count_correct_pairs, sort_pairs_by_item
 from metassay.meta.contexts.h1 import split_contexts_by_perturbation
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import correct_tau_for_reliability
@@ -143,7 +143,7 @@ class LexicalArrays:
 def _average_over_perturbations(outcomes: PairOutcomes, ties: str) -> FloatArray:
     """Compute the accuracy for each perturbation, and average with equal weights."""
     pairs, (everything,) = sort_pairs_by_item(outcomes, [put_all_pairs_in_one_context(outcomes)])
-    accuracy = count_correct_pairs_by_context_and_cluster(
+    accuracy = count_correct_pairs(
         pairs, split_contexts_by_perturbation(pairs, everything), ties=ties
     ).compute_accuracies()
     return np.asarray(np.nanmean(accuracy, axis=1))
@@ -151,9 +151,7 @@ def _average_over_perturbations(outcomes: PairOutcomes, ties: str) -> FloatArray
 
 def _compute_accuracy(outcomes: PairOutcomes, ties: str) -> FloatArray:
     pairs, (everything,) = sort_pairs_by_item(outcomes, [put_all_pairs_in_one_context(outcomes)])
-    return np.asarray(
-        count_correct_pairs_by_context_and_cluster(pairs, everything, ties=ties).compute_accuracies()[:, 0]
-    )
+    return np.asarray(count_correct_pairs(pairs, everything, ties=ties).compute_accuracies()[:, 0])
 
 
 def measure_human_questions(scores: ScoreSet) -> Values:

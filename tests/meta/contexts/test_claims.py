@@ -8,7 +8,7 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import ttest_1samp
 
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs
 from metassay.meta.contexts.claims import (
     ClaimCandidates,
     _apply_holm_correction,
@@ -37,10 +37,8 @@ def test_leads_are_those_of_all_signs():
     context = np.arange(10) % 2
     pairs = made([[0.9, 0.9], [0.5, 0.6], [0.4, 0.5]], context, seed=1)
     contexts = PairContexts("side", ("a", "b"), context)
-    sums, rows = count_correct_pairs_by_context_and_cluster(pairs, contexts), np.arange(3)
-    overall = count_correct_pairs_by_context_and_cluster(
-        pairs, put_all_pairs_in_one_context(pairs)
-    ).compute_accuracies()[:, 0]
+    sums, rows = count_correct_pairs(pairs, contexts), np.arange(3)
+    overall = count_correct_pairs(pairs, put_all_pairs_in_one_context(pairs)).compute_accuracies()[:, 0]
     signs = ClusterHalves(np.random.default_rng(0), 20_000)
     leads = [compare_metrics_in_context(sums, c, rows, overall, signs) for c in (0, 1)]
     found = compute_p_values_of_accuracy_differences(leads)
@@ -67,7 +65,7 @@ def test_metrics_that_never_differ_lead_nowhere():
         ("a", "b"), ("x",), pairs.outcomes[[0, 0]], pairs.items, pairs.items, pairs.items, pairs.items * 0
     )
     leads = compare_metrics_in_context(
-        count_correct_pairs_by_context_and_cluster(same, put_all_pairs_in_one_context(same)),
+        count_correct_pairs(same, put_all_pairs_in_one_context(same)),
         0,
         np.arange(2),
         None,
@@ -140,7 +138,7 @@ def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
     output = np.arange(items * buckets)
     pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, output, item, item * 0)
     names = tuple(f"[{n},{n}]" for n in range(buckets))
-    sums = count_correct_pairs_by_context_and_cluster(pairs, PairContexts("score:6", names, output % buckets))
+    sums = count_correct_pairs(pairs, PairContexts("score:6", names, output % buckets))
     contrast = right @ (np.arange(buckets) - 2.5)
     expected = ttest_1samp(contrast, 0, axis=1).pvalue
     assert compute_p_values_of_accuracy_trends("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(
@@ -161,7 +159,7 @@ def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
     (p,) = compute_p_values_of_accuracy_differences(
         [
             compare_metrics_in_context(
-                count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+                count_correct_pairs(pairs, put_all_pairs_in_one_context(pairs)),
                 0,
                 np.arange(2),
                 None,
@@ -179,7 +177,7 @@ def test_who_is_behind_takes_a_t_of_1_96():
         right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
         pairs = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
         leads = compare_metrics_in_context(
-            count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+            count_correct_pairs(pairs, put_all_pairs_in_one_context(pairs)),
             0,
             np.arange(2),
             None,

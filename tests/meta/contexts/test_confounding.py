@@ -7,7 +7,7 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import binom, chi2, norm, t
 
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs
 from metassay.meta.contexts.confounding import (
     _compute_accuracy_on_perturbation_combinations,
     _find_perturbations_that_metrics_overlook,
@@ -95,7 +95,7 @@ def test_the_test_of_one_half_is_that_of_a_binomial_where_pairs_are_single():
     for right in (20, 25, 30, 35):
         outcome = np.where(rng.permutation(60) < right, 1, -1)[None]
         zeros, each = np.zeros(60, dtype=int), np.arange(60)
-        found = count_correct_pairs_by_context_and_cluster(
+        found = count_correct_pairs(
             PairOutcomes(("m",), ("a",), outcome, each, each, each, zeros), PairContexts("c", ("a",), zeros)
         )
         below, upto = binom.cdf(right - 1, 60, 0.5), binom.cdf(right, 60, 0.5)

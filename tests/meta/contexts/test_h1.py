@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs
 from metassay.meta.contexts.h1 import (
     _group_contexts_that_share_clusters,
     compute_accuracy_similarity_within_clusters,
@@ -40,9 +40,7 @@ LENGTH_DOMAIN = PairContexts("length+domain", tuple(map(str, range(6))), LENGTH.
 
 
 def change(judgements, contexts, **options):
-    totals = count_correct_pairs_by_context_and_cluster(
-        judgements, split_contexts_by_perturbation(judgements, contexts)
-    ).totals
+    totals = count_correct_pairs(judgements, split_contexts_by_perturbation(judgements, contexts)).totals
     rng = np.random.default_rng(0)
     return run_accuracy_tests_between_contexts(
         judgements, contexts, totals, ties="strict", rng=rng, **options

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from by_hand import assay_pairs
 
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h2 import (
     correlate_context_with_global_ranking,
@@ -100,7 +100,7 @@ def test_ceiling_rises_with_data_and_with_distance_between_metrics():
         pairs = simulated(items, truth)
         halves = ClusterHalves(np.random.default_rng(0), 100)
         return estimate_split_half_ranking_reliability(
-            count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+            count_correct_pairs(pairs, put_all_pairs_in_one_context(pairs)),
             np.arange(len(truth)),
             0,
             halves,

@@ -11,7 +11,7 @@ from by_hand import assay_pairs
 from scipy.stats import kendalltau, norm, t
 
 from assay_builders import make_choice_table, make_claims, make_recommendation
-from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs
 from metassay.meta.contexts.choice import OverallMetricChoice
 from metassay.meta.contexts.context_statistics import build_final_recommendation, group_similar_contexts
 from metassay.meta.contexts.h1 import (
@@ -113,7 +113,7 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
         halves = ClusterHalves(rng, 40)
         ceilings.append(
             estimate_split_half_ranking_reliability(
-                count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+                count_correct_pairs(pairs, put_all_pairs_in_one_context(pairs)),
                 np.arange(8),
                 0,
                 halves,
@@ -144,9 +144,7 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
         for level in iterate_exchangeable_outputs_and_clusters(pairs, contexts, ties="strict")
     ]
     assert len(set(shares)) == len(shares) == 2
-    crossed = count_correct_pairs_by_context_and_cluster(
-        pairs, split_contexts_by_perturbation(pairs, contexts)
-    )
+    crossed = count_correct_pairs(pairs, split_contexts_by_perturbation(pairs, contexts))
     found = run_accuracy_tests_between_contexts(
         pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
     )

@@ -165,9 +165,7 @@ def test_nobody_stands_before_the_first_choice_in_the_order_to_contradict():
     accuracy = np.array([[0.8], [0.9], [np.nan]])
     estimates = AccuracyEstimates(None, accuracy, accuracy, accuracy, accuracy)
     overall = GlobalAnalysis(estimates, accuracy, accuracy, None, 0)
-    np.testing.assert_array_equal(
-        overall.get_accuracies_with_recommended_metric_on_top(np.arange(3)), [0.9, 0.9, np.nan]
-    )
+    np.testing.assert_array_equal(overall.get_expected_accuracies(np.arange(3)), [0.9, 0.9, np.nan])
 
 
 def test_flags_of_confounding_are_adjusted_by_holm():

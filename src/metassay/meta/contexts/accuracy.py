@@ -191,7 +191,7 @@ def sort_pairs_by_item(
     """Sort pairs of outputs by item, and the pairs of one item by output. Returns the sorted pairs and the
     contexts of the sorted pairs.
 
-    `count_correct_pairs_by_context_and_cluster` expects this order.
+    `count_correct_pairs` expects this order.
     """
     items, outputs = pair_outcomes.items, pair_outcomes.outputs
     is_later_item = items[1:] > items[:-1]
@@ -235,14 +235,14 @@ def repeat_pairs_that_span_two_contexts(
     return sorted_pairs, sorted_contexts[0]
 
 
-def count_correct_pairs_by_context_and_cluster(
+def count_correct_pairs(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
     """Count the pairs of outputs in which each metric scores the better output higher, in each context (such
     as a domain) and cluster of items (such as a document). The pairs must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
-    sums_by_batch = count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties)
+    sums_by_batch = count_correct_pairs_in_batches(pair_outcomes, pair_contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
     metrics = len(pair_outcomes.metrics)
@@ -283,7 +283,7 @@ def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
-def count_correct_pairs_in_context_batches(
+def count_correct_pairs_in_batches(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
     """Count the pairs of outputs in which each metric scores the better output higher, for a few contexts at
@@ -293,7 +293,7 @@ def count_correct_pairs_in_context_batches(
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     has_missing = _has_missing_outcomes(pair_outcomes)
     for context_range, pairs in split_contexts_into_batches(pair_contexts):
-        yield _count_correct_pairs_in_context_range(
+        yield _count_correct_pairs_in_contexts(
             pair_outcomes,
             pair_contexts,
             pairs,
@@ -325,7 +325,7 @@ def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice
     return batches
 
 
-def _count_correct_pairs_in_context_range(
+def _count_correct_pairs_in_contexts(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     pair_positions: IntArray | slice,
@@ -391,7 +391,7 @@ def compute_accuracy_by_context(
     """
     accuracies = []
     totals = []
-    for accuracy_sums in count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in count_correct_pairs_in_batches(pair_outcomes, pair_contexts, ties=ties):
         accuracies.append(accuracy_sums.compute_accuracies())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)

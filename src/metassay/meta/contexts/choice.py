@@ -27,11 +27,12 @@ class MetricAccuracyTable:
     """Accuracy of each metric in each context (such as a domain), and cost of each metric. A metric is
     recommended for each context from these numbers.
 
-    `may_be_best` marks the metrics that may be the best in a context, `is_worse_than_another` those that are
-    clearly less accurate there than another of them. `spread` is how much a metric's true accuracy varies
-    between contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable mix of
-    contexts and in the least favourable context. `cost_classes` has the class of each metric
-    (`COST_CLASSES`). `uninformed` metrics know nothing of quality: they come last and are never chosen.
+    `may_be_best` marks the metrics that may be the best in a context, `is_worse_than_another` those of them
+    that are clearly less accurate there than another one. `spread` is how much a metric's true accuracy
+    varies between contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable
+    mix of contexts and in the least favourable context. `cost_classes` has the class of each metric
+    (`COST_CLASSES`). The scores of `uninformed` metrics say nothing about quality: these metrics come last
+    and are never chosen.
     """
 
     metrics: tuple[str, ...]
@@ -55,8 +56,8 @@ class MetricAccuracyTable:
 class OverallMetricChoice:
     """The metric recommended for all contexts, with the contexts in which another metric is better.
 
-    `ahead` has these others by context. `human_top_group` is given where the choice follows human pairs: the
-    metrics that these do not put behind it.
+    `ahead` lists the better metrics of each such context. `human_top_group` is given if the choice follows
+    human scores: the metrics that are not significantly worse on pairs with human scores.
     """
 
     metric: str
@@ -116,8 +117,8 @@ def choose_single_metric_for_all_contexts(
     """Choose one metric for all contexts, and return its position. It is the cheapest of the metrics that may
     be the most accurate, and the most accurate of equally cheap ones.
 
-    Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
-    so that only classes break ties.
+    Metrics in `is_worse_than_another` come later, and metrics in `is_unrelated_to_quality` last. `cost_ranks`
+    are ranks of cost classes, so that accuracy decides within a class.
     """
     rounded = np.nan_to_num(round_off_float_errors(accuracies), nan=-1).tolist()
 
@@ -142,10 +143,11 @@ def recommend_metric_for_each_context(
     """Recommend a metric for each context (such as each domain), and list the other metrics that may be the
     best in it.
 
-    `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
-    contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
-    accuracy decides where it is clear (those behind come last), the preference where it is not. The choice is
-    that of the run, which then comes first in its top groups; else the first of the top group.
+    `metrics` of a recommendation are ordered by accuracy, equal ones by preference: stability (standard
+    deviation between contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy.
+    `top_group` is ordered by preference, but metrics that are clearly less accurate than another come last.
+    With an overall choice, that metric is recommended and comes first in its top groups; otherwise the first
+    metric of the top group is recommended.
     """
     preferences = _build_preference_sort_keys(metric_table)
     recommendations = {}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from metassay.meta.contexts.accuracy import (
-    count_correct_pairs_in_context_batches,
+    count_correct_pairs_in_batches,
     repeat_pairs_that_span_two_contexts,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
@@ -90,7 +90,7 @@ def sum_accuracies_by_cluster(
     metric. Yields one context at a time, with the sums.
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
-    for accuracy_sums in count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in count_correct_pairs_in_batches(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
             cells = accuracy_sums.get_cluster_slice_of_context(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)

@@ -11,7 +11,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     AccuracySums,
     compute_accuracy_by_context,
-    count_correct_pairs_by_context_and_cluster,
+    count_correct_pairs,
     repeat_pairs_that_span_two_contexts,
 )
 from metassay.meta.contexts.agreement_prediction import are_contexts_exchangeable
@@ -89,7 +89,7 @@ class AccuracyEstimates:
         """Estimate the accuracy of each metric in each context from pairs of outputs that are sorted by item.
         Also estimates the sampling variances.
         """
-        accuracy_sums = count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
+        accuracy_sums = count_correct_pairs(pair_outcomes, pair_contexts, ties=ties)
         accuracy = accuracy_sums.compute_accuracies()
         clusters = np.broadcast_to(accuracy_sums.count_scored_clusters(), accuracy.shape)
         return cls(
@@ -149,13 +149,12 @@ class GlobalAnalysis:
     context: ContextAnalysis
     first_choice: int
 
-    def get_accuracies_with_recommended_metric_on_top(self, metric_positions: LongArray) -> FloatArray:
-        """Return the rounded accuracies over all outputs, but with the highest accuracy of all for the
-        recommended metric.
+    def get_expected_accuracies(self, metric_positions: LongArray) -> FloatArray:
+        """Return the accuracies over all outputs, from which an order of the metrics is expected in every
+        context. The recommended metric gets the highest accuracy of all.
 
-        These numbers say which order of the metrics is expected in a context; only leads against it are
-        tested. The recommended metric need not be the most accurate, because it is the cheapest of the
-        metrics that may be the best.
+        In a context, only differences against this order are tested. The recommended metric need not be the
+        most accurate: it is the cheapest of the metrics that may be the best.
         """
         order = round_off_float_errors(self.estimates.accuracy[metric_positions, 0])
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
@@ -235,7 +234,7 @@ def estimate_accuracy_in_each_context(
     crossed = split_contexts_by_perturbation(pair_outcomes, pair_contexts)
     by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     context_count = len(pair_contexts.values)
-    expected_order = analysis_of_all_pairs.get_accuracies_with_recommended_metric_on_top(settings.competing)
+    expected_order = analysis_of_all_pairs.get_expected_accuracies(settings.competing)
 
     def estimate_accuracy_in_one_context(context_position: int) -> ContextAnalysis:
         """Compute accuracies and tests of metrics in one context."""

@@ -22,8 +22,8 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
-    count_correct_pairs_by_context_and_cluster,
-    count_correct_pairs_in_context_batches,
+    count_correct_pairs,
+    count_correct_pairs_in_batches,
     split_contexts_into_batches,
 )
 from metassay.meta.contexts.h1 import split_contexts_by_perturbation
@@ -46,7 +46,8 @@ _LEVEL = 0.05
 # Combinations of perturbations per size, min(C(n, k), 10), as in the appendix of Deviyani and Diaz (2025).
 _COMBINATIONS = 10
 _ENTRIES_PER_BATCH = 1 << 20  # of a matrix of combinations and cells: what a cache holds
-_EXCESS = 2.0  # times what resampling adds to σ²: once as sampling error did, once on top of it
+# The interval of σ² is lowered by twice what resampling adds to σ²: sampling error added as much before.
+_EXCESS = 2.0
 _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in one cluster
 
 
@@ -159,7 +160,7 @@ def measure_accuracy_dependence_on_perturbation(
     The pairs are sorted and hold all applicable perturbations of every output.
     """
     crossed = split_contexts_by_perturbation(pair_outcomes, pair_contexts)
-    crossed_sums = count_correct_pairs_in_context_batches(pair_outcomes, crossed, ties=ties)
+    crossed_sums = count_correct_pairs_in_batches(pair_outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, pair_outcomes, bootstrap, workers)
     by_perturbation = mean_ignoring_nan(accuracy, axis=1)
     variance = _compute_variance_ignoring_nan(by_perturbation)
@@ -202,7 +203,7 @@ def _find_perturbations_that_metrics_overlook(
     """
     names = pair_outcomes.perturbation_names
     contexts = PairContexts("perturbation", names, pair_outcomes.perturbations)
-    accuracy_sums = count_correct_pairs_by_context_and_cluster(pair_outcomes, contexts, ties="strict")
+    accuracy_sums = count_correct_pairs(pair_outcomes, contexts, ties="strict")
     accuracy = accuracy_sums.compute_accuracies()
     p = accuracy_sums.compute_p_values_of_accuracy_below_half()
     p_holm = adjust_p_values_by_holm(p.ravel()).reshape(p.shape)

@@ -279,10 +279,9 @@ def compute_accuracy_similarity_within_clusters(
     """Measure for each metric how similar its accuracies are on items of the same cluster, such as a
     document. The result is about 1 if they are independent, and larger if they are similar.
 
-    Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
-    Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if the accuracies of a
-    context on the items of one cluster are independent, and larger if they are alike.
-    NaN where clusters hold one item each, or lie in one context.
+    Let r be the accuracy of an item in a context, less the means of the item and of the context. The result
+    is Σ over contexts and clusters of (Σ r)², divided by Σ r². NaN where clusters hold one item each, or lie
+    in one context.
     """
     in_context = pair_contexts.codes >= 0
     undefined = np.full(len(pair_outcomes.metrics), np.nan)

@@ -22,7 +22,7 @@ from metassay.stats.intervals import IntervalEstimate, compute_interval_widening
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
 
-# Above this number of contexts, each is compared with the whole only: a matrix would grow with the square.
+# Above this number, contexts are compared only with all outputs: the matrix grows with its square.
 FULL_MATRIX = 300
 # Above this number of contexts the cells get no intervals: each needs a rank correlation per resample.
 ALL_INTERVALS = 100
@@ -79,7 +79,7 @@ def correlate_context_with_global_ranking(
     drawn around those nearest ones with the deviations of the resamples, stretched for small numbers of
     clusters.
     """
-    # the order of all outputs is the reference of statistics that are not symmetric
+    # The order over all outputs comes first, as the reference of statistics that are not symmetric.
     agreement = correlate_metric_rankings(
         global_accuracies, global_resamples, context_accuracies, context_resamples, correlation_name
     )

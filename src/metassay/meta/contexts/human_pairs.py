@@ -85,7 +85,8 @@ class HumanPairs:
 class MetricRankingValues:
     """One value per metric, by which metrics are ranked, from the data and from bootstrap resamples.
 
-    `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
+    `reliability` is Kendall's tau between this ranking and that of a second sample of the same size; NaN if
+    it is not known.
     """
 
     values: FloatArray
@@ -124,8 +125,8 @@ class HumanAnalysis:
     """How often each metric orders pairs of outputs as people do, compared with its accuracy on perturbed
     (deliberately worsened) outputs.
 
-    `metrics` are the competing ones; `best` is the position of the one that is most often right on human
-    pairs.
+    `metrics` are those that may be recommended; `best` is the position of the metric that is most often right
+    on human pairs.
     """
 
     human: str
@@ -332,7 +333,7 @@ def compare_metrics_with_human_scores(
     overall = estimate_accuracy_over_all_pairs(outcomes, settings)
     competing = settings.competing
     accuracy = overall.estimates.accuracy[competing, 0]
-    # A metric that knows nothing of quality is last in every order, and would make them look alike.
+    # A metric unrelated to quality is last in every ranking, and would make the rankings look alike.
     is_informed = ~settings.is_uninformed
     informed = competing[is_informed]
     by_perturbed = MetricRankingValues(

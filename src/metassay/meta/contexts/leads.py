@@ -30,8 +30,9 @@ _CLEAR = float(ndtri(0.975))
 class MetricDifferenceStatistics:
     """Test statistics for the difference in accuracy between every two metrics in one context.
 
-    NaN where the two never differ. `tested` marks the leads that may be claimed: those against the order of
-    the metrics over all outputs. `largest_by_chance` is the largest of their T under each draw of signs.
+    A statistic is NaN where two metrics never differ. `tested` marks the differences that may be claimed:
+    those against the order of the metrics over all outputs. `largest_by_chance` is the largest of their
+    statistics under each draw of random signs.
     """
 
     statistics: FloatArray

@@ -55,8 +55,8 @@ class PairOutcomeAnalysis:
     """Accuracies, tests and rankings of metrics, computed from all pairs of a better and a worse output in
     one data set.
 
-    `context_properties` are what is known about the contexts of each column. `radius` bounds the shift of the
-    mix of contexts in the robust accuracy.
+    `context_properties` are the known properties of the contexts of each column. `radius` bounds the shift of
+    the mix of contexts in the robust accuracy.
     """
 
     metrics: tuple[str, ...]

@@ -11,7 +11,7 @@ import numpy as np
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import (
     MetricDifferences,
-    find_positions_in_list_of_all_pairs,
+    find_pair_positions,
 )
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
@@ -131,7 +131,7 @@ def _select_differences_of_pairs(
     """Select the differences between the two metrics of each given pair. The sign is reversed where a
     pair is stored in the other order.
     """
-    positions = find_positions_in_list_of_all_pairs(
+    positions = find_pair_positions(
         np.minimum(first_metrics, second_metrics), np.maximum(first_metrics, second_metrics), metric_count
     )
     sign: FloatArray = np.where(first_metrics < second_metrics, 1.0, -1.0)

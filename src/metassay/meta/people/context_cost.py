@@ -95,7 +95,7 @@ def _evaluate_metrics_on_context_resamples(
     if not is_complete.any():
         return None
     scores = data.scores.select_metrics(metric_positions).select_items_and_systems(items=is_complete)
-    settings = replace(ranking.settings, method=NORMAL)  # as the values in contexts
+    settings = replace(ranking.settings, method=NORMAL)  # as in the rankings of contexts
     resamples = evaluate_meta_metric_on_bootstrap_resamples(
         ranking.meta_metric,
         scores,

@@ -75,7 +75,7 @@ def choose_p_value_methods(
             if metric_errors is not None:
                 has_p_values = True
                 errors[metrics] = metric_errors
-    # the error of the constant baseline is that of people alone, which is all that matters for baselines
+    # The error of the constant baseline is that of human scores alone, which is what matters for baselines.
     errors[ranking_data.metric_count :] = errors[ranking_data.metric_count]
     is_permuted = errors > MAX_NORMAL_ERROR
     if settings.method != NORMAL:

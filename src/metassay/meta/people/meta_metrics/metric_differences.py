@@ -30,7 +30,7 @@ class MetricDifferences:
 
     def select_pairs(self, metric_pairs: LongArray, metric_count: int) -> MetricDifferences:
         """Return a copy with the differences of the given pairs of metrics only."""
-        positions = find_positions_in_list_of_all_pairs(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
+        positions = find_pair_positions(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
         return replace(self, observed=self.observed[positions], drawn=self.drawn[positions])
 
     def compute_p_values(
@@ -73,7 +73,7 @@ def compute_differences_of_all_row_pairs(rows: FloatArray) -> FloatArray:
     return differences
 
 
-def find_positions_in_list_of_all_pairs(
+def find_pair_positions(
     first_positions: LongArray, second_positions: LongArray, element_count: int
 ) -> LongArray:
     """Return the positions of the given pairs in the list of all pairs (0, 1), (0, 2), ….

@@ -139,7 +139,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         and then to each metric.
         """
         return compute_pair_p_values(
-            _sum_human_and_metric_scores_by_cluster(scores),
+            _sum_scores_by_cluster(scores),
             method=settings.method,
             permutations=settings.permutations,
             seed=settings.seed,
@@ -203,7 +203,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         """Estimate for each metric how inaccurate p-values from the normal distribution are (Edgeworth
         correction), averaged over pairs of systems.
         """
-        human_and_metrics = _sum_human_and_metric_scores_by_cluster(scores)
+        human_and_metrics = _sum_scores_by_cluster(scores)
         return average_approximation_errors_of_p_values(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
@@ -211,7 +211,7 @@ class SoftPairwiseAccuracy(MetaMetric):
 
         The p-values of two systems do not depend on other systems.
         """
-        p = compute_pair_p_values(_sum_human_and_metric_scores_by_cluster(scores))
+        p = compute_pair_p_values(_sum_scores_by_cluster(scores))
         return average_over_pairs_within_subsets(
             1.0 - np.abs(p[1:] - p[0]), system_subsets, len(scores.human)
         )
@@ -231,7 +231,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         return soft_accuracy(p_human, p_metric)
 
 
-def _sum_human_and_metric_scores_by_cluster(scores: ScoreArrays) -> FloatArray:
+def _sum_scores_by_cluster(scores: ScoreArrays) -> FloatArray:
     """Sum human and metric scores over clusters of items. Returns one array with the human scores first."""
     return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))
 
