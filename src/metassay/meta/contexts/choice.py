@@ -66,7 +66,9 @@ class OverallMetricChoice:
 
 
 def get_rank_of_cost_class(cost_class: str | None) -> float:
-    """Return the rank of a cost class, where 0 is the cheapest. An unknown class has infinite rank."""
+    """Return the rank of a cost class (how expensive a metric is to compute), where 0 is the cheapest. An
+    unknown class has infinite rank.
+    """
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
 
@@ -78,7 +80,9 @@ def round_accuracy_variations(variations: FloatArray) -> FloatArray:
 def collect_accuracies_and_costs_from_result(
     assay_result: ContextStatistics, column: str, criteria: Criteria
 ) -> MetricAccuracyTable:
-    """Collect accuracies and costs of metrics in the contexts of one column from the result of an assay."""
+    """Collect accuracies and costs of metrics in the contexts of one column (such as the domains) from the
+    result of the command `assay`.
+    """
     metrics = tuple(row.metric for row in assay_result.overall)
     rows = {(row.context, row.metric): row for row in assay_result.contexts[column].local_accuracy}
     rows |= {(GLOBAL, row.metric): row for row in assay_result.overall}

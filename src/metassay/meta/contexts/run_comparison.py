@@ -46,8 +46,8 @@ def compare_runs(
     credits_before: CreditTable | None = None,
     credits_after: CreditTable | None = None,
 ) -> RunComparison:
-    """Compare the accuracies, metric rankings and recommendations of two runs, in the columns of contexts
-    that both have.
+    """Compare the accuracies, metric rankings and recommendations of two runs of `assay`, in the columns of
+    contexts that both have.
 
     `credits_before` and `credits_after` are sums of accuracies by cluster of items. With both, which must be
     of the same outputs, the comparison is paired.

@@ -106,7 +106,9 @@ class AccuracyWithTies(MetaMetric):
 
 @dataclass(frozen=True)
 class TieCalibratedAccuracy:
-    """Pairwise accuracy of one metric, where score differences up to a threshold count as ties."""
+    """Share of output pairs that one metric orders or ties as people do, where score differences up to a
+    threshold count as ties.
+    """
 
     accuracy: float
     epsilon: float

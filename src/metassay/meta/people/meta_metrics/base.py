@@ -36,7 +36,9 @@ WeightedValues = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class MetaMetricEstimates:
-    """Estimated values of a meta-metric for all metrics, with 95 % intervals. Undefined numbers are NaN."""
+    """How well each metric agrees with human scores according to one meta-metric, with 95 % intervals.
+    Undefined numbers are NaN.
+    """
 
     values: FloatArray
     low: FloatArray
