@@ -64,6 +64,15 @@ def test_clearly_worse_metrics_are_not_tied_with_the_best():
     assert among_others.metric == "fair"
 
 
+def test_a_single_cluster_gives_no_p_value():
+    values = np.array([0.3, 0.2, 0.1])
+    undefined = np.full(3, np.nan)
+    shares = SavedLabels(values, undefined, undefined, np.zeros((3, 1)))
+    choice = shares.choose_metric_saving_most_human_labels(NAMES, NAMES)
+    assert choice is not None
+    assert choice.p is None
+
+
 def test_without_a_defined_share_there_is_no_choice():
     undefined = np.full(3, np.nan)
     assert (

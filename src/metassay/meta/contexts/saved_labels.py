@@ -60,9 +60,9 @@ class SavedLabels:
             is_worse_than_best = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
             if m != best and not is_worse_than_best:
                 top_group.append(metrics[m])
-        return SavingChoice(
-            metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
-        )
+        # np.minimum keeps NaN, which min() would turn into 1.
+        p = float(np.minimum(p_saves * count, 1.0))
+        return SavingChoice(metric=metrics[best], top_group=top_group, p=none_if_nan(p))
 
 
 def estimate_share_of_human_labels_saved(
