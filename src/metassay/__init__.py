@@ -1,8 +1,8 @@
-"""Measures which evaluation metric can be trusted, here.
+"""Find out which evaluation metrics can be trusted on your data.
 
-The functions and types in `__all__` are public; each is imported when it is first used. Public are also the
+The functions and types in `__all__` are public; each is imported when it is first used. The
 functions on arrays in `metassay.meta.pairwise`, `metassay.meta.dependence` and
-`metassay.stats.rank_correlation`. Everything else is internal and may change.
+`metassay.stats.rank_correlation` are public, too. Everything else is internal and may change.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def shorten_text(text: str, maximum_length: int = MAX_QUOTED_LENGTH) -> str:
 
 
 def join_names(names: Sequence[str], maximum_length: int = 280) -> str:
-    """Join names with commas; names that do not fit in `maximum_length` characters are only counted.
+    """Join names with commas. Names that do not fit in `maximum_length` characters are only counted.
 
     >>> join_names(["bleu", "chrf", "ter"], 12)
     'bleu, chrf and 1 more'
@@ -63,7 +63,7 @@ def is_remote_path(path: str | os.PathLike[str]) -> bool:
 
 
 def format_path_for_user(path: str | os.PathLike[str]) -> str:
-    """Return a path as the user wrote it. For the downloaded copy of a remote file that is its address."""
+    """Return a path as the user wrote it. For the local copy of a remote file, this is the remote address."""
     text = os.fspath(path)
     for copy, address in LOCAL_COPIES.items():
         if text == copy:
@@ -85,7 +85,7 @@ def _append_path_to_address(address: str, relative_path: str) -> str:
 
 
 def _shorten_to_one_line(text: str, maximum_length: int) -> str:
-    """Return a sentence on one line, with long values shortened and control characters replaced."""
+    """Put a sentence on one line, shorten long values in it, and replace control characters."""
     text = shorten_text(text, 4 * _MAX_MESSAGE_LENGTH)
     for long_value in (_LONG_QUOTE, _LONG_WORD):
         text = long_value.sub(lambda match: shorten_text(match[0]), text)
@@ -107,7 +107,7 @@ class MetassayError(Exception):
 
 @dataclass(frozen=True)
 class InputLocation:
-    """Where an error is in the input: file, row, line and column, as far as they are known."""
+    """The place of an error in the input: file, row, line and column, as far as they are known."""
 
     file: str | None = None
     row: int | None = None

@@ -1,4 +1,4 @@
-"""Options of the verbs, each defined once.
+"""Options of the commands. Each option is defined once, for Python and for the command line.
 
 An option is a field of a frozen dataclass, annotated with an `Option` that holds its help text. From such a
 class come
@@ -7,7 +7,7 @@ class come
 - the options of the command line (`metassay.cli.options`),
 - the configuration that a run folder records (`Settings.to_dict`).
 
-Options for reading data are here because every verb reads; options of single verbs are in
+Options for reading data are here because every command reads data. Options of single commands are in
 `metassay.workflows.options`.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     TaskChoice: TypeAlias = str | Task | None
 else:
-    # `Task` is in a layer above; the types of options are evaluated when a verb is defined.
+    # `Task` is in a layer above; the types of options are evaluated when a function that has them is defined.
     TaskChoice = Any
 
 DataT = TypeVar("DataT")
@@ -85,8 +85,8 @@ class Option:
 
 
 def declare_cli_option(help_text: str, *flags: str, **attributes: Any) -> Option:
-    """Return the annotation that makes a field a command-line option. Flags are needed only if they differ
-    from the name.
+    """Return the annotation that makes a field of a class a command-line option. Flags are needed only if
+    they differ from the name of the field.
     """
     return Option(help_text, flags, **attributes)
 
@@ -98,9 +98,12 @@ def declare_repeatable_option(
     parse_texts: Callable[[Any], Any] | None = None,
     **attributes: Any,
 ) -> Option:
-    """Return the annotation of an option that may be given several times; without it, the value is None."""
+    """Return the annotation that makes a field of a class a command-line option which may be given several
+    times. Without the option, the field is None.
+    """
 
     def parse_values_of_repeated_option(values: list[str]) -> Any:
+        """Convert all values of the option, or return None if there are none."""
         return (parse_texts or list)(values) if values else None
 
     return declare_cli_option(
@@ -114,7 +117,9 @@ def declare_repeatable_option(
 
 
 class Settings:
-    """Base class of groups of options: frozen dataclasses whose fields are annotated with an `Option`."""
+    """Base class of groups of options. A group is a frozen dataclass whose fields are annotated with an
+    `Option`.
+    """
 
     def __post_init__(self) -> None:
         settings_class: Any = type(self)
@@ -132,7 +137,7 @@ class Settings:
 
 @functools.cache
 def get_cli_options(settings_class: Any) -> dict[str, Option]:
-    """Return the command-line option that each field of a class declares, by the name of the field."""
+    """Return the command-line option of each field of a class, by the name of the field."""
     hints = typing.get_type_hints(settings_class, include_extras=True)
     options: dict[str, Option] = {}
     for field in dataclasses.fields(settings_class):
@@ -146,7 +151,8 @@ def get_cli_options(settings_class: Any) -> dict[str, Option]:
 def replace_options_parameter_by_keywords(
     options_class: Callable[OptionNames, OptionsT],
 ) -> Callable[[Callable[[DataT, OptionsT], ResultT]], Callable[Concatenate[DataT, OptionNames], ResultT]]:
-    """Decorate a function of `data` and `options` so that callers pass the fields of `options` as keywords.
+    """Decorate a function with the parameters `data` and `options`, so that callers pass the fields of
+    `options` as keywords.
 
     Type checkers see the fields as keywords of the function, because a dataclass is a callable with exactly
     these parameters.
@@ -179,7 +185,7 @@ def replace_options_parameter_by_keywords(
 
 
 def _build_keyword_signature(function: Callable[..., Any], options_class: Any) -> inspect.Signature:
-    """Return the signature of a function of `data` and `options`, with keywords in place of `options`."""
+    """Build the signature of a function of `data` and `options`, with keywords in place of `options`."""
     hints = typing.get_type_hints(options_class)
     data_parameter = next(iter(inspect.signature(function).parameters.values()))
     keywords = [
@@ -223,7 +229,7 @@ def parse_byte_size(text: str) -> int:
 
 
 def parse_comma_separated_list(text: str | None) -> list[str] | None:
-    """Split a text at commas outside parentheses; None is returned unchanged."""
+    """Split a text at commas that are not in parentheses. None is returned unchanged."""
     return None if text is None else split_at_commas(text)
 
 
@@ -248,7 +254,9 @@ def parse_column_filters(filters: Sequence[str]) -> dict[str, list[str]]:
 
 
 def split_comma_separated_names(names: Names | None) -> tuple[str, ...]:
-    """Split one or several texts of comma-separated names; commas in parentheses do not split."""
+    """Split one or several texts of comma-separated names into single names. Commas in parentheses do not
+    split.
+    """
     if names is None:
         return ()
     texts = [names] if isinstance(names, str) else names
@@ -267,8 +275,8 @@ def are_pairs_read_from_table(pairs_option: Any) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecutionOptions(Settings):
-    """Options that say how a command runs and where it writes. Only `seed` can change results."""
+class RunOptions(Settings):
+    """Options that say how a command runs and where it writes. Of these, only `seed` can change results."""
 
     seed: int = 0
     workers: int | None = None
@@ -282,7 +290,7 @@ class ExecutionOptions(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TableReadOptions(Settings):
-    """Options for reading any table."""
+    """Options that say how a table is read."""
 
     task: Annotated[
         TaskChoice,
@@ -357,7 +365,7 @@ class TableReadOptions(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputReadOptions(TableReadOptions):
-    """Options for reading a table with outputs of systems."""
+    """Options that say how a table with outputs of systems is read."""
 
     references: Annotated[
         str,

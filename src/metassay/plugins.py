@@ -1,4 +1,6 @@
-"""Load what other packages and files of the user add, and tell their code from ours."""
+"""Load plug-ins, which are code of other packages or Python files of the user, and tell them apart from the
+code of metassay.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _plugin_locations: dict[str, str] = {}
 
 
 def find_entry_points(group: str) -> EntryPoints:
-    """Return the entry points of installed packages in a group."""
+    """Return the entry points (plug-ins) that installed packages declare in a group, such as
+    `metassay.metrics`.
+    """
     return _find_entry_points_of_installed_packages(tuple(sys.path)).select(group=group)
 
 
@@ -44,25 +48,25 @@ def _find_entry_points_of_installed_packages(search_path: tuple[str, ...]) -> En
 
 
 def list_entry_points(group: str) -> list[str]:
-    """List the names of all entry points in the group `metassay.<group>`, without loading them."""
+    """List the names of all plug-ins in the group `metassay.<group>`, without loading them."""
     return [point.name for point in find_entry_points(f"metassay.{group}")]
 
 
 def load_entry_points(group: str) -> dict[str, Any]:
-    """Load all entry points of installed packages in the group `metassay.<group>`, by name."""
+    """Load all plug-ins in the group `metassay.<group>`. Returns the loaded objects by name."""
     return {
         point.name: _load_entry_point_object(point, group) for point in find_entry_points(f"metassay.{group}")
     }
 
 
 def load_entry_point(group: str, name: str) -> Any:
-    """Load the entry point of one name in the group `metassay.<group>`."""
+    """Load the plug-in of one name in the group `metassay.<group>`."""
     points = [point for point in find_entry_points(f"metassay.{group}") if point.name == name]
     return _load_entry_point_object(points[0], group)
 
 
 def _load_entry_point_object(entry_point: Any, group: str) -> Any:
-    """Load the object of an entry point. Errors name the package that defines it."""
+    """Load the object of a plug-in. Errors name the package that defines the plug-in."""
     description = f"{entry_point.name} (metassay.{group}: {getattr(entry_point, 'value', '')})"
     package = getattr(entry_point, "module", "").partition(".")[0]
     try:
@@ -118,8 +122,8 @@ def load_object_from_python_file(file_and_object_name: str) -> Any:
 
 
 def explain_error_in_user_code(error: BaseException) -> InputError | None:
-    """Return an error message for an exception that code of the user raised; None if metassay itself raised
-    it.
+    """Return an error message for an exception that code of the user raised, or None if metassay itself
+    raised the exception.
     """
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
     message = " ".join(str(error).split())
@@ -143,7 +147,7 @@ def explain_error_in_user_code(error: BaseException) -> InputError | None:
 
 
 def _describe_plugin_that_contains_file(file: str) -> str | None:
-    """Return a description of the plug-in that a file belongs to; None if it belongs to none."""
+    """Return a description of the plug-in that a file belongs to, or None if the file belongs to none."""
     for location, plugin in _plugin_locations.items():
         if file == location or file.startswith(location.rstrip(os.sep) + os.sep):
             return plugin
@@ -151,7 +155,9 @@ def _describe_plugin_that_contains_file(file: str) -> str | None:
 
 
 def find_source_location(class_or_function: Any) -> InputLocation:
-    """Return the file and line where a function or class is defined, as far as they can be found."""
+    """Return the file and line where a function or class is defined. The location is empty if they cannot be
+    found.
+    """
     try:
         file = str(inspect.getsourcefile(class_or_function))
         _, line = inspect.getsourcelines(class_or_function)
@@ -163,7 +169,8 @@ def find_source_location(class_or_function: Any) -> InputLocation:
 
 
 def hash_user_code(user_object: Any) -> str:
-    """Return a hash of the source code of a user's function, class or object; empty for objects of metassay.
+    """Return a hash of the source code of a user's function, class or object. It is empty for objects of
+    metassay.
 
     The whole file is hashed, since other functions in it may be called, and the files of base classes. An
     object without a file, such as one from a notebook, is hashed by its compiled code.
@@ -176,8 +183,8 @@ def hash_user_code(user_object: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _hash_source_code(class_or_function: Any) -> str:
-    """Return a hash of the source code of a class or function, and of its base classes; empty for code of
-    metassay.
+    """Return a hash of the source code of a class (with its base classes) or function. It is empty for code
+    of metassay.
     """
     definitions = class_or_function.__mro__ if isinstance(class_or_function, type) else [class_or_function]
     content: list[bytes] = []
@@ -191,7 +198,9 @@ def _hash_source_code(class_or_function: Any) -> str:
 
 @functools.cache
 def hash_metassay_code() -> str:
-    """Return a hash of all files of metassay, which tells apart versions between releases."""
+    """Return a hash of all files of metassay. It tells apart states of the code that have the same version
+    number.
+    """
     root = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
@@ -207,8 +216,8 @@ def _is_module_of_metassay_or_python(module_name: str) -> bool:
 
 
 def _hash_file_or_compiled_code(class_or_function: Any) -> list[bytes]:
-    """Return a hash of the file that defines a class or function or, if there is no file, its compiled
-    code.
+    """Return a hash of the file that defines a class or function. If there is no file, the compiled code is
+    returned.
     """
     file = getattr(sys.modules.get(class_or_function.__module__), "__file__", None)
     if file in _user_files:
@@ -223,7 +232,7 @@ def _hash_file_or_compiled_code(class_or_function: Any) -> list[bytes]:
 
 
 def _get_bytecode_of_class_member(class_member: Any) -> list[bytes]:
-    """Return the compiled code of a function, method or property; other attributes are returned as text."""
+    """Return the compiled code of a function, method or property. Constants are returned as text."""
     if isinstance(class_member, str | int | float | bytes | None):
         return [repr(class_member).encode()]
     content: list[bytes] = []
@@ -236,7 +245,7 @@ def _get_bytecode_of_class_member(class_member: Any) -> list[bytes]:
 
 
 def _list_instructions_and_constants(compiled_code: CodeType) -> list[bytes]:
-    """Return instructions, names and constants of compiled code, including those of nested functions."""
+    """List the instructions, names and constants of compiled code, including those of nested functions."""
     content = [compiled_code.co_code, repr(compiled_code.co_names).encode()]
     for constant in compiled_code.co_consts:
         if isinstance(constant, CodeType):

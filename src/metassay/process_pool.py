@@ -1,4 +1,4 @@
-"""Map a function over batches in several processes, with the same results as in one.
+"""Map a function over batches in several processes. The results are the same as in one process.
 
 The worker processes are loky's. They are started afresh, because a fork beside the threads of polars and
 Numba can deadlock; they do not run the user's script again, as those of `concurrent.futures` do without a
@@ -41,8 +41,7 @@ def choose_process_count(text_count: int, workers: int) -> int:
 def map_batches_in_parallel(
     function: Callable[[Batch], Result], batches: Iterable[Batch], process_count: int
 ) -> Iterator[Result]:
-    """Yield `function(batch)` for every batch, in order. The batches are shared between this process and
-    several others.
+    """Yield `function(batch)` for every batch, in order. This process and several others share the batches.
 
     The function must be importable, and give the same result in every process. A batch that a worker process
     fails to compute, for whatever reason, is computed here: nothing is lost, and an error is the function's
@@ -59,7 +58,7 @@ def map_batches_in_parallel(
 
 
 class _ParallelMap(Generic[Batch, Result]):
-    """Computes the results of `map_batches_in_parallel`, in this process and in worker processes."""
+    """Computes the results of `map_batches_in_parallel` in this process and in worker processes."""
 
     def __init__(self, function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int) -> None:
         self._function = function
@@ -93,8 +92,8 @@ class _ParallelMap(Generic[Batch, Result]):
             self._is_ready = self._executor.submit(_import_module, self._function.__module__)
 
     def _compute_or_await_batch_result(self, batch_number: int) -> bool:
-        """Make sure that the result of a batch is there, by computing it or waiting for it. False if there is
-        no such batch.
+        """Compute the result of a batch, or wait until a worker process has it. Returns False if there is no
+        such batch.
         """
         while batch_number not in self._results:
             self._submit_batches_to_workers()
@@ -130,13 +129,14 @@ class _ParallelMap(Generic[Batch, Result]):
         self._executor = None  # no further process can be had, or all have died
 
     def _collect_worker_results(self) -> None:
+        """Store the results that worker processes have finished."""
         for future in [future for future in self._futures if future.done()]:
             number = self._futures.pop(future)
             if future.exception() is None:
                 self._results.setdefault(number, future.result())
 
     def _compute_next_batch_in_this_process(self) -> bool:
-        """Compute the next batch in this process; False if there is none left."""
+        """Compute the next batch in this process. Returns False if no batch is left."""
         new_batch = next(self._new_batches, None)
         if new_batch is None:
             return False
@@ -151,7 +151,7 @@ class _ParallelMap(Generic[Batch, Result]):
 
     def _wait_for_worker_result(self) -> bool:
         """Wait until a worker process has a result, at most twice as long as this process takes for a batch.
-        False if none has.
+        Returns False if none has.
         """
         if not self._futures:
             return False
@@ -165,5 +165,5 @@ def _ignore_keyboard_interrupts() -> None:
 
 
 def _import_module(module_name: str) -> None:
-    """Import a module in a worker process."""
+    """Import a module. Worker processes do so before their first batch."""
     importlib.import_module(module_name)

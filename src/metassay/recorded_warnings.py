@@ -1,4 +1,4 @@
-"""Record warnings per thread, as plain values that can be stored and issued again."""
+"""Record warnings separately for each thread, as plain values that can be stored and issued again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ RecordedWarnings = tuple[tuple[int, str], ...]
 
 
 class CountedWarning(UserWarning):
-    """A warning that begins with a number, such as `3 texts were …`. The numbers of equal warnings are added
-    up.
+    """A warning that begins with a number, such as `3 texts were …`. If equal warnings are merged, their
+    numbers are added up.
     """
 
     def __init__(self, count: int, text: str) -> None:
@@ -23,7 +23,7 @@ class CountedWarning(UserWarning):
 
 
 class WarningRecorder:
-    """Context manager that records warnings, separately for each thread.
+    """Context manager that records the warnings of each thread separately.
 
     `warnings.catch_warnings(record=True)` has one list for all threads, so it cannot tell which batch a
     warning belongs to.
@@ -61,7 +61,7 @@ class WarningRecorder:
 
 
 def reissue_warnings(recorded_warnings: Iterable[tuple[int, str]]) -> None:
-    """Warn again with the warnings that were recorded."""
+    """Issue recorded warnings again."""
     for count, text in recorded_warnings:
         warning = CountedWarning(count, text) if count else text
         warnings.warn(warning, UserWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""JSON schemas of what each command prints with `--json`, generated from the types of the results."""
+"""JSON schemas of what each command prints with `--json`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESULT_TYPES = {
 
 
 def build_json_schema_of_output(command: str) -> dict[str, Any]:
-    """Return the JSON schema of a command's output.
+    """Build the JSON schema of what a command prints with `--json`.
 
     >>> build_json_schema_of_output("rank")["$ref"]
     '#/$defs/RankContent'

@@ -1,4 +1,4 @@
-"""The text form of metrics and perturbations: `chrf(word_order=2)`, `removal(strength=2)`."""
+"""The text form of metrics and perturbations, such as `chrf(word_order=2)` or `removal(strength=2)`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def parse_name_and_parameters(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_parameter_value(text: str) -> Any:
-    """Convert the text of a parameter to an integer, a float, a boolean or None; any other text is returned
+    """Convert the text of a parameter to an integer, a float, a boolean or None. Any other text is returned
     unchanged.
     """
     if text.lower() in _CONSTANTS:
@@ -115,7 +115,8 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def split_metric_names(metrics: str | T | Iterable[str | T]) -> list[str | T]:
-    """Return a list of metrics from a comma-separated text, an object, or a sequence of both.
+    """Convert metrics to a list. They are given as a comma-separated text, as an object, or as a sequence of
+    both.
 
     >>> split_metric_names(["bleu,chrf", 3])
     ['bleu', 'chrf', 3]

@@ -11,8 +11,8 @@ from metassay.errors import InputError, UnknownName
 from metassay.sample import get_bundled_sample_path
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
+from metassay.workflows.cluster_accuracy_files import read_accuracy_sums_by_cluster
 from metassay.workflows.compare import compare
-from metassay.workflows.credit_files import read_correctly_ordered_pair_counts
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -108,7 +108,7 @@ def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
         resamples=20,
         permutations=19,
     )
-    table = read_correctly_ordered_pair_counts(RunFolder.open_for_reading(tmp_path / "run"))
+    table = read_accuracy_sums_by_cluster(RunFolder.open_for_reading(tmp_path / "run"))
     accuracies = {
         ("global", row["context"], row["metric"]): row["accuracy"] for row in result.to_dict()["global"]
     }

@@ -1,4 +1,4 @@
-"""Result of `aggregate`: system scores under three aggregations, and how these agree."""
+"""Result of `aggregate`: scores of systems computed in three ways, and how well these ways agree."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MEAN_GROUP = "mean"
 
 
 class StandardErrors(msgspec.Struct, frozen=True):
-    """The standard errors of the scores of one system, from a bootstrap over segments. None for a single
-    segment.
+    """The standard errors of the three scores of one system, from a bootstrap over segments. None if there is
+    only one segment.
     """
 
     corpus: float | None
@@ -28,8 +28,8 @@ class StandardErrors(msgspec.Struct, frozen=True):
 
 
 class AggregatedSystem(msgspec.Struct, frozen=True):
-    """The scores of one system on one test set under each aggregation of segment scores. None if a score is
-    undefined.
+    """The scores of one system on one test set by one metric, computed from segments in three ways. None if a
+    score is undefined.
     """
 
     group: str
@@ -50,7 +50,9 @@ class AggregatedSystem(msgspec.Struct, frozen=True):
 
 
 class AggregationPair(msgspec.Struct, frozen=True):
-    """The correlation over all systems of two metrics, each with one way to aggregate segment scores."""
+    """The correlation over all systems of two kinds of system scores. Each kind is a metric with one way to
+    compute its system scores, such as corpus BLEU.
+    """
 
     x: str
     """A metric with the prefix of an aggregation, such as `m-bleu`."""
@@ -61,7 +63,9 @@ class AggregationPair(msgspec.Struct, frozen=True):
 
 
 class DownsampledAgreement(msgspec.Struct, frozen=True):
-    """The correlation of two ways to aggregate segment scores, on random samples of the segments."""
+    """The correlation over systems of scores that are computed in two ways, on random samples of the
+    segments.
+    """
 
     metric: str
     aggregation: str
@@ -74,7 +78,9 @@ class DownsampledAgreement(msgspec.Struct, frozen=True):
 
 
 class HumanAgreement(msgspec.Struct, frozen=True):
-    """The correlation of system scores with mean human scores, on one test set or as a mean over all."""
+    """The correlation over systems of one kind of system scores with mean human scores, on one test set or as
+    a mean over all.
+    """
 
     human: str
     metric: str
@@ -86,8 +92,8 @@ class HumanAgreement(msgspec.Struct, frozen=True):
 
 
 class AggregateContent(ResultStruct, frozen=True, kw_only=True):
-    """System scores by three ways to aggregate segment scores, and how these agree with each other and with
-    human scores.
+    """Scores of systems, computed from segments in three ways, and how well these ways agree with each other
+    and with human scores.
     """
 
     systems: list[AggregatedSystem]

@@ -1,4 +1,4 @@
-"""Result of `annotate`: which items to have rated next, and how many are needed."""
+"""Result of `annotate`: which items people should rate next, and how many ratings are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from metassay.results.verdict import Claim
 
 
 class ItemToRate(msgspec.Struct, frozen=True):
-    """An item that people should rate, with its probability of being chosen in this or an earlier round."""
+    """An item that people should rate, with the probability that it was chosen in this round or an earlier
+    one.
+    """
 
     item: str
     probability: Share

@@ -17,8 +17,8 @@ GLOBAL = "global"
 
 
 class MetricAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one metric prefers the better of two outputs, in one context such as a domain, with the 95 %
-    interval.
+    """The accuracy of one metric in one context, such as a domain: how often the metric prefers the better of
+    two outputs, with a 95 % interval.
 
     `accuracy` is the mean over items; `micro` the mean over pairs; `standardised` is computed with the shares
     that the perturbations have among all pairs. The counts are of what this metric could score.
@@ -39,8 +39,8 @@ class MetricAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorrectedAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of a metric, corrected for perturbed outputs that are in fact not worse than the original
-    output (Rogan and Gladen, 1978).
+    """The accuracy of a metric, corrected for perturbed outputs that are not worse than the original output
+    (Rogan and Gladen, 1978).
     """
 
     accuracy_corrected: Share | None = None
@@ -50,8 +50,8 @@ class CorrectedAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GlobalAccuracy(MetricAccuracy, frozen=True, kw_only=True):
-    """The accuracy of a metric over all outputs. If the share of pairs with a wrong label is known, a value
-    that is corrected for them is given too.
+    """The accuracy of a metric over all outputs. If it is known how many pairs have a wrong label, the
+    accuracy is also given corrected for them.
     """
 
     accuracy_corrected: Share | None = None
@@ -61,8 +61,8 @@ class GlobalAccuracy(MetricAccuracy, frozen=True, kw_only=True):
 
 
 class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of the hypothesis (H1) that one metric is equally accurate in all contexts, for example in all
-    domains.
+    """Tests of the hypothesis (H1) that one metric is equally accurate in all contexts, such as
+    all domains.
     """
 
     metric: str
@@ -90,8 +90,8 @@ class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """How well the similarity of two contexts' metric rankings can be predicted from properties of the
-    contexts, such as their language.
+    """How well properties of contexts, such as the language, predict how similarly two contexts rank the
+    metrics.
 
     `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
     deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
@@ -111,8 +111,8 @@ class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How similarly the contexts of a column rank the metrics, and tests of the hypothesis (H2) that they
-    rank them alike.
+    """How similarly the contexts of a column, such as domains, rank the metrics, and tests of the hypothesis
+    (H2) that they rank the metrics alike.
 
     `contexts` are the rows and columns of `matrix`, "global" first. Of more than 300 contexts the matrix has
     only its first row, of more than 100 contexts also the interval (`low`, `high`). `ceiling` is the
@@ -148,8 +148,7 @@ class MetricRobustness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """All results for one context column: a column of the data, such as the domain, by whose values results
-    are reported.
+    """All results for one column, such as the domain, each value of which is a context.
 
     `h1` and `h2` are None where the column has one value. `h1_exchanges` names the units whose contexts the
     permutation test exchanged. `perturbation_shares` are the shares of the perturbations among the pairs of
@@ -171,8 +170,8 @@ class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CombinationVariance(msgspec.Struct, frozen=True, kw_only=True):
-    """How much the accuracy of a metric varies between combinations of `k` perturbations, and what sampling
-    theory predicts.
+    """How much the accuracy of a metric varies between combinations of `k` perturbations (rules that make
+    outputs worse), and how much sampling theory predicts.
     """
 
     k: Count
@@ -182,8 +181,8 @@ class CombinationVariance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverlookedPerturbation(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of error that a metric overlooks: it is shown to prefer the better output in less than half of
-    the pairs.
+    """A kind of error that a metric overlooks: the metric prefers the better output in significantly less
+    than half of the pairs.
     """
 
     perturbation: str = msgspec.field(name="method")
@@ -192,8 +191,8 @@ class OverlookedPerturbation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricConfounding(msgspec.Struct, frozen=True, kw_only=True):
-    """How much the accuracy of one metric depends on the perturbation, the rule by which the worse output of
-    a pair was made.
+    """How much the accuracy of one metric depends on the perturbation, which is the rule by which the worse
+    output of a pair was made.
 
     `variance` is that of the accuracies by perturbation, `variance_net` without sampling error, `share` the
     net variance as a share of a(1 - a), the most that is possible at mean accuracy a. `flag`: the dependence
@@ -243,8 +242,8 @@ class ContextException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric recommended over all outputs, the metrics not shown to be worse, and the contexts with
-    another recommendation.
+    """The metric that is recommended over all outputs, the metrics that are not shown to be worse, and the
+    contexts with another recommendation.
     """
 
     metric: str
@@ -297,8 +296,8 @@ class PerturbationDependence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claims(msgspec.Struct, frozen=True, kw_only=True):
-    """All differences that a report may state. The probability that any of them is wrong is limited by one
-    error rate for all together.
+    """All differences that a report may state. One error rate limits the probability that any of these
+    statements is wrong.
 
     `tests` counts what could have been claimed, by kind; `small_contexts` names, by column, contexts too
     small to take part; `order` has, by column and context, the p-value of the clearest lead against the order
@@ -326,8 +325,8 @@ class MetricChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric that most often prefers the output with the higher human score, and the metrics tied with
-    it.
+    """The metric that most often prefers the output with the higher human score, and the metrics that are not
+    shown to be worse.
     """
 
     metric: str
@@ -385,8 +384,8 @@ class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How similar three rankings of the metrics are: by accuracy on perturbed pairs, by accuracy on human
-    pairs, and by soft pairwise accuracy (SPA) on systems.
+    """How similar three rankings of the metrics are: by accuracy on outputs that were made worse, by accuracy
+    on outputs with different human scores, and by soft pairwise accuracy (SPA) on systems.
     """
 
     statistic: str
@@ -412,7 +411,9 @@ class ContextHumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextHumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How similarly perturbed pairs and pairs with human scores rank the metrics, in one context."""
+    """How similar two rankings of the metrics are in one context: by accuracy on outputs that were made
+    worse, and on outputs with different human scores.
+    """
 
     context: str
     tau: float | None
@@ -426,7 +427,7 @@ class ContextHumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
     """How well the metrics agree with human scores of outputs and systems, compared with their accuracy on
-    perturbed pairs.
+    outputs that were made worse.
 
     A human pair is two systems' outputs for one item with different human scores. `followed`: the best metric
     on human pairs is shown to be ahead of the one chosen on perturbed pairs, and takes its place.
@@ -466,8 +467,8 @@ class AssayedMetric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PerturbationStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one perturbation could be applied, how much it changed, and how often human scores contradict
-    that its outputs are worse.
+    """How often one perturbation (a rule that makes outputs worse) could be applied, how much it changed, and
+    how often human scores contradict that the result is worse.
 
     For rankings, `worse`, `equal` and `better` count perturbed rankings by their change in discounted gain,
     `clearly_worse` those with less gain at every rank or the same; `refused` marks a perturbation that
@@ -493,8 +494,8 @@ class PerturbationStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabelErrorRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How many perturbed outputs are not worse according to people who read them, for one perturbation and
-    language.
+    """How many perturbed outputs are not worse than the original, according to people who read them, for one
+    perturbation and language.
     """
 
     perturbation: str
@@ -516,7 +517,7 @@ class DifficultyBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BinAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one metric prefers the better output among pairs of similar difficulty."""
+    """How often one metric prefers the better output, among pairs of similar difficulty."""
 
     metric: str
     bin: Count
@@ -529,7 +530,9 @@ class BinAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanPairDistances(msgspec.Struct, frozen=True, kw_only=True):
-    """How different the two outputs of a human pair are: quartiles of the share of characters that differ."""
+    """How different two outputs of an item with different human scores are: quartiles of the share of
+    characters that differ.
+    """
 
     human: str
     pairs: Count
@@ -539,8 +542,8 @@ class HumanPairDistances(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difficulty(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of the metrics by the difficulty of a pair: the fewer characters were edited, the harder
-    the pair.
+    """The accuracy of the metrics by the difficulty of pairs. A pair is hard if few characters of the output
+    were edited.
     """
 
     measure: str
@@ -560,7 +563,7 @@ class ClusterChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
-    """All results that are computed from which pairs each metric ordered correctly: accuracies, tests, claims
+    """All results that are computed from which pairs each metric ordered correctly, such as accuracies, tests
     and recommendations.
 
     `pairs_from` says what the pairs are: perturbed by "rule", also by a language "model", chosen by "people",

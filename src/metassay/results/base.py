@@ -1,4 +1,4 @@
-"""What the results of all verbs share: encoding, decoding, undefined numbers."""
+"""What the results of all commands share: the JSON form, and undefined numbers."""
 
 from __future__ import annotations
 

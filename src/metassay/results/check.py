@@ -1,4 +1,4 @@
-"""Result of `check`: what a data set holds, and what an assay of it would cost."""
+"""Result of `check`: what a data set contains, and how long an assay of it would take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA = "DATA"
 
 
 class SystemCount(msgspec.Struct, frozen=True):
-    """Number of outputs of one system."""
+    """The number of outputs of one system."""
 
     system: str
     outputs: Count
@@ -46,7 +46,7 @@ class CheckedPerturbation(msgspec.Struct, frozen=True):
 
 
 class CostEstimate(msgspec.Struct, frozen=True):
-    """Estimated time to score all outputs and perturbed outputs of an assay."""
+    """The estimated time to score all outputs and perturbed outputs of an assay."""
 
     rows: Count
     """Number of texts that each metric would score."""
@@ -84,7 +84,7 @@ class UndecidedSystems(msgspec.Struct, frozen=True):
 
 
 class CheckedTestSet(msgspec.Struct, frozen=True):
-    """One of several test sets in the data: the column values that select it, and its number of items."""
+    """One of several test sets in the data: the column values that select it, and the number of items."""
 
     columns: dict[str, str]
     """Such as `{"lp": "en-de"}`, what `--where` selects."""
@@ -94,7 +94,7 @@ class CheckedTestSet(msgspec.Struct, frozen=True):
 
 
 class CheckedJudge(msgspec.Struct, frozen=True):
-    """Number of verdicts of one judge."""
+    """The number of verdicts of one judge."""
 
     judge: str
     verdicts: Count

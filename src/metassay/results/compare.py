@@ -9,8 +9,8 @@ from metassay.results.verdict import Claim
 
 
 class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of one metric in one context in an earlier and a later run, and the difference with its
-    interval.
+    """The accuracies of one metric in one context in an earlier and a later run, and their difference with
+    its interval.
 
     `moved`: the difference is significant after Holm's correction over everything compared.
     """
@@ -29,7 +29,9 @@ class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricSwap(msgspec.Struct, frozen=True, kw_only=True):
-    """Two metrics that swapped ranks between two runs: which was better before, and which is better after."""
+    """Two metrics that swapped ranks between two runs: one was better in the earlier run, the other in the
+    later run.
+    """
 
     better_before: str
     better_after: str

@@ -1,4 +1,4 @@
-"""Summary of the data that a verb worked on: part of every result, under the key `data`."""
+"""Summary of the data that a command worked on. Every result contains one as `data`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOWER = "lower"
 
 
 class ScoreSummary(msgspec.Struct, frozen=True):
-    """Direction and language of one human or metric score."""
+    """The direction and the languages of one human or metric score."""
 
     score: str
     kind: str
@@ -40,7 +40,7 @@ class SystemSummary(msgspec.Struct, frozen=True):
 
 
 class DataSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read from the data files, what of it is used, and what was left out."""
+    """What was read from the data files, how much of it is used, and what was left out."""
 
     outputs: Count
     """Number of rows that are used."""

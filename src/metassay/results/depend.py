@@ -13,8 +13,8 @@ ByGroup = dict[str, float | None]
 
 
 class Rankings(msgspec.Struct, frozen=True):
-    """The groups of outputs (usually systems), ranked by human score, by metric score and by predicted human
-    score.
+    """Three rankings of the systems, or of other groups of outputs: by human score, by metric score and by
+    predicted human score.
     """
 
     human: list[str]
@@ -26,7 +26,7 @@ class Rankings(msgspec.Struct, frozen=True):
 
 
 class Inversion(msgspec.Struct, frozen=True):
-    """Two groups, such as systems, that people rank in one order and the metric in the other.
+    """Two systems, or other groups of outputs, that human scores and the metric rank in opposite order.
 
     `human_gap` (positive) and `metric_gap` (negative) are differences of means, better minus worse.
     `deviation_gap` is ED(worse) − ED(better); where it exceeds the human gap, the expected deviations explain
@@ -57,8 +57,8 @@ class LocalDependence(msgspec.Struct, frozen=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True):
-    """The system dependence (SysDep) of a metric after one change of the data or the bootstrap, as a mean
-    over random draws.
+    """The system dependence (SysDep) of a metric after one change, such as fewer items. It is a mean over
+    random draws.
 
     `sd` is the standard deviation of SysDep between the draws.
     """
@@ -135,7 +135,7 @@ class MetricDependence(msgspec.Struct, frozen=True):
 
 class DependenceComparison(msgspec.Struct, frozen=True):
     """The difference between the system dependence (SysDep) of two metrics, a minus b, on the outputs that
-    both scored.
+    both metrics scored.
     """
 
     dataset: str
@@ -199,7 +199,9 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class MetricCurves(msgspec.Struct, frozen=True):
-    """The human score as a function of the metric score, for all outputs and for each group."""
+    """Fitted curves that predict the human score from the metric score, for all outputs and for each system
+    or other group.
+    """
 
     grid: list[float]
     """Metric scores at which the functions are evaluated."""

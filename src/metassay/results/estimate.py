@@ -10,7 +10,7 @@ from metassay.results.verdict import Claim
 
 
 class SystemEstimate(msgspec.Struct, frozen=True):
-    """The mean human score of one system, estimated from labelled items and a metric on all items."""
+    """The mean human score of one system, estimated from labelled items and from a metric on all items."""
 
     system: str
     items: Count
@@ -26,7 +26,8 @@ class SystemEstimate(msgspec.Struct, frozen=True):
 
 
 class SystemDifference(msgspec.Struct, frozen=True):
-    """Mean human score of system a minus that of system b, with a simultaneous 95 % interval.
+    """The mean human score of system a minus that of system b, with a 95 % interval that holds for all pairs
+    of systems at once.
 
     Two systems are called different where this interval does not contain 0; ranks and sentences follow it.
     """
@@ -54,8 +55,8 @@ class ContextEstimate(msgspec.Struct, frozen=True):
 
 
 class CandidateMetric(msgspec.Struct, frozen=True):
-    """A metric that could make the estimates more precise, with the share of human labels that it would
-    save.
+    """A metric that could make the estimates more precise, with the share of human labels that it
+    would save.
     """
 
     metric: str

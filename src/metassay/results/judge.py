@@ -56,7 +56,7 @@ class JudgeEntry(msgspec.Struct, frozen=True):
 
 
 class ContextAccuracy(msgspec.Struct, frozen=True):
-    """Accuracy of a judge in one context."""
+    """The accuracy of a judge in one context, such as a domain."""
 
     judge: str
     context: str
@@ -67,8 +67,8 @@ class ContextAccuracy(msgspec.Struct, frozen=True):
 
 
 class AlternativeTestEntry(msgspec.Struct, frozen=True):
-    """Whether one judge can replace human raters, by the alternative annotator test. A value is None for a
-    rater with too few items.
+    """Whether one judge can replace human raters, by the alternative annotator test. Values for raters with
+    too few items are None.
     """
 
     judge: str

@@ -24,7 +24,9 @@ class ListedMetric(msgspec.Struct, frozen=True):
 
 
 class ListedMetaMetric(msgspec.Struct, frozen=True):
-    """A measure of how well metrics agree with human scores, as the command `list` shows it."""
+    """A meta-metric (a measure of how well metrics agree with human scores), as the command
+    `list` shows it.
+    """
 
     meta_metric: str
     levels: str
@@ -33,7 +35,7 @@ class ListedMetaMetric(msgspec.Struct, frozen=True):
 
 
 class ListedPerturbation(msgspec.Struct, frozen=True):
-    """A rule that makes an output worse, as the command `list` shows it."""
+    """A perturbation (a rule that makes an output worse), as the command `list` shows it."""
 
     perturbation: str
     tasks: str
@@ -64,8 +66,8 @@ class ListedResource(msgspec.Struct, frozen=True):
 
 
 class ListContent(ResultStruct, frozen=True, kw_only=True):
-    """Base class of the lists of metrics, meta-metrics, perturbations, readers and resources. Each subclass
-    adds one field.
+    """Base class of the lists of installed metrics, meta-metrics, perturbations, readers and resources. Each
+    subclass adds one field.
     """
 
     @property

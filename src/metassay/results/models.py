@@ -25,7 +25,7 @@ class InstalledModel(msgspec.Struct, frozen=True):
 
 
 class ModelsContent(ResultStruct, frozen=True, kw_only=True):
-    """The neural models that were found, and the folders in which they were searched."""
+    """The neural models that were found, and the folders that were searched."""
 
     models: list[InstalledModel]
     searched: list[str]

@@ -1,4 +1,4 @@
-"""What an official program prints next to a corpus score."""
+"""What sacreBLEU prints with a corpus score."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import msgspec
 
 
 class OfficialScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The name, signature and counts of a corpus score, as sacrebleu prints them. A field is None if it does
-    not apply.
+    """A corpus score as sacreBLEU prints it, with name, signature and counts. A field is None if it does not
+    apply.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Results of the dashboard's overview: one summary per run, and what changed between neighbouring runs."""
+"""Content of the dashboard's list of runs: one summary per run, and what changed from run to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MetricAccuracy(msgspec.Struct, frozen=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the dashboard shows of one run in its list of runs. Only finished assays have numbers."""
+    """What the dashboard shows of one run in the list of runs. Only finished assays have numbers."""
 
     name: str
     folder: str
@@ -54,7 +54,8 @@ class RunChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverviewContent(ResultStruct, frozen=True, kw_only=True):
-    """The runs on one page of the dashboard, and what changed from each assay to the next on the page.
+    """The runs on one page of the dashboard's list of runs, and what changed from each assay to the next one
+    on the page.
 
     Pages are numbered from 1, the earliest runs; `total` is the number of runs on all pages.
     """

@@ -1,4 +1,6 @@
-"""What the dashboard shows of the pairs of a run: a query, the pairs that match it, and counts over them."""
+"""Content of the dashboard page on which users search the pairs of a run: a query, the matching pairs and
+counts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True)
 class PairQuery:
-    """The filters by which a user searches for pairs. An empty field does not filter."""
+    """The query by which a user searches the pairs of a run. Each field is a filter, and an empty field does
+    not filter.
+    """
 
     metric: str = ""
     outcome: str = ""
@@ -72,13 +76,17 @@ class PairQuery:
 
     @property
     def filters_without_page(self) -> Self:
-        """The query with its filters only: without the order, the page number and the shown metrics."""
+        """The query without its order, its page number and the metrics to show, which do not change which
+        pairs match.
+        """
         return replace(self, order="", page=1, shown=())
 
 
 @dataclass(frozen=True)
 class PairScores:
-    """The scores that a metric gave to the two outputs of a pair, and whether it ordered them correctly."""
+    """The scores that a metric gave to the two outputs of a pair, and whether the metric ordered the pair
+    correctly.
+    """
 
     outcome: int | None
     """1 right, 0 tie, −1 wrong, None undefined."""
@@ -108,7 +116,7 @@ class StoredPair:
 
 @dataclass(frozen=True)
 class MatchingPairs:
-    """The pairs of a run that match a query, with counts of right and wrong decisions by metric."""
+    """The pairs of a run that match a query, and how often each metric is right and wrong on them."""
 
     count: int
     rows: NDArray[np.uint32] | None
@@ -121,7 +129,7 @@ class MatchingPairs:
 
 @dataclass(frozen=True)
 class PairPage:
-    """One page of a list of pairs that match a query."""
+    """One page of the pairs that match a query, with counts over all matching pairs."""
 
     query: PairQuery
     matching: MatchingPairs

@@ -1,4 +1,4 @@
-"""The result of scoring only some parts of an assay."""
+"""Result of scoring only some parts of an assay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from metassay.results.base import Count, ResultStruct
 
 
 class PartialRun(ResultStruct, frozen=True, kw_only=True):
-    """Parts of an assay that one process scored and stored. Another process finishes the run."""
+    """The parts of an assay that one process scored and stored. Another process finishes the run."""
 
     part_numbers: tuple[Count, ...]
     """The parts that were scored, numbered from 0."""

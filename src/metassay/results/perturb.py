@@ -12,8 +12,8 @@ from metassay.results.verdict import Claim
 
 
 class AppliedPerturbation(msgspec.Struct, frozen=True):
-    """How many outputs a perturbation changed, left unchanged, or could not be applied to, and how many pairs
-    it made.
+    """How many outputs a perturbation (a rule that makes outputs worse) changed, left unchanged or could not
+    be applied to, and how many pairs it made.
     """
 
     perturbation: str
@@ -24,8 +24,9 @@ class AppliedPerturbation(msgspec.Struct, frozen=True):
 
 
 class PerturbContent(ResultStruct, frozen=True, kw_only=True):
-    """How often each perturbation could be applied. `usage` counts requests and tokens of a language
-    model.
+    """How often each perturbation (a rule that makes outputs worse) could be applied.
+
+    `usage` counts requests and tokens of a language model.
     """
 
     task: str

@@ -19,7 +19,7 @@ SpanShare = Share | None | UnsetType
 
 
 class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One metric or baseline in a ranking: how well it agrees with human scores, with the 95 % interval."""
+    """One metric or baseline in a ranking, with its agreement with human scores and the 95 % interval."""
 
     metric: str
     value: float | None
@@ -65,7 +65,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
-    """For every two systems, the one-sided p-values of their difference by human scores and by one metric."""
+    """The one-sided p-values of the difference between every two systems, by human scores and by
+    one metric.
+    """
 
     metric: str
     human: list[Share]
@@ -73,8 +75,8 @@ class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemPairPValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The p-values of system differences from which soft pairwise accuracy (SPA) is computed. Systems are
-    sorted by human score, best first.
+    """The p-values of differences between systems from which soft pairwise accuracy (SPA) is computed.
+    Systems are sorted by human score, best first.
     """
 
     systems: list[str]
@@ -82,7 +84,9 @@ class SystemPairPValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DownsampledValue(msgspec.Struct, frozen=True, kw_only=True):
-    """How well a metric agrees with human scores on random subsets of the items: median and central 95 %."""
+    """How well a metric agrees with human scores on random subsets of the items: the median and the central
+    95 % of the values.
+    """
 
     items: Count = msgspec.field(name="segments")
     metric: str
@@ -94,8 +98,8 @@ class DownsampledValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Metrics ranked by one measure of agreement with human scores (a meta-metric), on one data set or one
-    context of it.
+    """Metrics ranked by one measure of agreement with human scores (a meta-metric), on a data set or in one
+    context, such as a domain.
     """
 
     dataset: str
@@ -122,12 +126,14 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_global(self) -> bool:
-        """Whether the ranking is over all items, not within one context."""
+        """Whether the ranking is over all items, not only those of one context."""
         return self.context_column is None
 
     @property
     def constant_value(self) -> float | None:
-        """The agreement of a metric that gives all outputs the same score. None if it is undefined."""
+        """The agreement with human scores of a metric that gives all outputs the same score. None if it is
+        undefined.
+        """
         for metric in self.metrics:
             if metric.baseline and metric.metric == "constant":
                 return metric.value
@@ -135,8 +141,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def defined_metrics(self) -> list[RankedMetric]:
-        """The metrics that may be named best, sorted from best to worst: no baselines, no undefined values,
-        no metrics that ignore quality.
+        """The metrics that may be named best, sorted from best to worst. Baselines, undefined values and
+        metrics that ignore quality are left out.
         """
         metrics = []
         for metric in self.metrics:
@@ -158,7 +164,7 @@ class AveragedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
-    """Metrics ranked by their average agreement with human scores over several data sets, best first."""
+    """Metrics ranked by agreement with human scores, averaged over several data sets, best first."""
 
     meta_metric: str = msgspec.field(name="meta")
     datasets: list[str]
@@ -167,8 +173,8 @@ class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What is lost by using the overall best metric in every context of a column instead of the best metric
-    of each.
+    """How much agreement with human scores is lost by using the overall best metric in all contexts, such as
+    domains, instead of the best metric in each.
 
     `value` is the mean loss of the meta-metric against the best metric of each context, weighted by items,
     with the 95 % interval `low` to `high`.
@@ -184,7 +190,7 @@ class ContextCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StabilityRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a ranking of metrics changes with fewer systems, or with fewer items.
+    """How much a ranking of metrics changes with fewer systems, or with fewer items.
 
     With fewer `systems`: mean Pearson `correlation` of the metrics' values with those on all systems, over
     `trials` random subsets. With fewer `items`: the 95 % interval of one metric's value.
@@ -226,7 +232,9 @@ class DiscriminationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
 
 class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
-    """How well one rater agrees with the mean of the other raters, which is an upper bound for metrics."""
+    """How well one human rater agrees with the mean of the other raters. This is an upper bound
+    for metrics.
+    """
 
     dataset: str
     meta_metric: str = msgspec.field(name="meta")
@@ -262,7 +270,7 @@ class AgreementThreshold(msgspec.Struct, frozen=True, kw_only=True):
 
 class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
     """How often people agree with one metric about which of two outputs or systems is better, by the
-    difference of its scores.
+    difference of the metric's scores.
     """
 
     dataset: str
@@ -290,8 +298,8 @@ class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
         return self.context_column is None
 
     def find_human_agreement_with_difference(self, difference: float) -> AgreementPoint | None:
-        """Return how often people agree with a difference in metric score. None if the difference is outside
-        the range of the data.
+        """Return how often people agree with a difference in metric score, or None if the difference is
+        outside the range of the data.
 
         Between two points of the curve it is interpolated.
         """
@@ -327,7 +335,7 @@ class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
 
 class CorpusAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How well two kinds of system scores agree with human scores: the corpus score of a metric, and the mean
-    of its item scores.
+    of the metric's item scores.
 
     `spa` is soft pairwise accuracy, `pa` pairwise accuracy, both over pairs of systems.
     """
@@ -353,8 +361,8 @@ class RankAnalyses(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class RankContent(ResultStruct, frozen=True, kw_only=True):
-    """Rankings of metrics by agreement with human scores, for each data set, meta-metric and context, with
-    averages and further analyses.
+    """Rankings of metrics by agreement with human scores, for each data set, meta-metric (measure of
+    agreement) and context.
     """
 
     human: str

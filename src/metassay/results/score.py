@@ -11,7 +11,7 @@ from metassay.results.verdict import Claim
 
 
 class ScoredSystem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The scores of one system by one metric. An aggregation that was not requested is None."""
+    """The scores of one system by one metric. A kind of score that was not requested is None."""
 
     group: str | None = None
     """The test set, if the data has several."""
@@ -32,7 +32,7 @@ class ScoredSystem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class SystemComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Difference between two systems by one metric, a minus b, with its test."""
+    """The difference between the scores of two systems by one metric, a minus b, with a significance test."""
 
     group: str | None = None
     """The test set, if the data has several."""
@@ -49,7 +49,7 @@ class SystemComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class DifferenceMeaning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How often people agree with a score difference of this size between two systems, as estimated by a run
+    """How often people agree with the score difference between two systems, as estimated by a run
     of `rank`.
     """
 

@@ -1,4 +1,4 @@
-"""The verdict of a result: the lines that page, terminal and notebook begin with, as typed claims."""
+"""The verdict of a result: the main conclusions, with which page, terminal and notebook begin."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_sys
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """One statement of a verdict, as a sentence and as the numbers that support it.
+    """One statement in the conclusions of a result (the verdict), as a sentence and as the numbers that
+    support it.
 
     `metrics` are the metrics that it names; in an answer the best one, then those not shown to be behind it.
     `value` has the 95 % interval `low` to `high`. `baseline` is the value that needs no skill: of a coin,
@@ -61,10 +62,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def convert_sentences_to_findings(sentences: Iterable[str]) -> list[Claim]:
-    """Return sentences as claims of the kind `finding`."""
+    """Convert sentences to claims of the kind `finding`."""
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 
 def select_claims_of_kinds(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
-    """Return the claims of the given kinds, in the order in which the verdict has them."""
+    """Return the claims that are of one of the given kinds, in their order in the verdict."""
     return [claim for claim in verdict if claim.kind in kinds]

@@ -1,4 +1,4 @@
-"""Result of `watch`: whether something changed in a series of runs."""
+"""Result of `watch`: whether anything changed in a series of runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class WatchedRun(msgspec.Struct, frozen=True):
 
 
 class SeriesChange(msgspec.Struct, frozen=True):
-    """A significant change in a series of runs: it began with `first_run` and could be detected with
-    `shown_by`.
+    """A significant change in a series of runs: the run with which it began, the run that showed it, and the
+    means before and after.
 
     `before` is the mean of the runs before `first_run`, `after` that of the runs from it to `shown_by`.
     The intervals are those of confidence sequences, which hold at every look.
@@ -57,7 +57,9 @@ class WatchedSeries(msgspec.Struct, frozen=True):
 
 
 class WatchContent(ResultStruct, frozen=True, kw_only=True):
-    """Whether metrics or judges changed in a series of runs, oldest run first."""
+    """The values of metrics and judges in a series of runs, oldest run first, and whether
+    anything changed.
+    """
 
     runs: list[str]
     changed: bool

@@ -1,4 +1,4 @@
-"""Pairs that metrics got wrong, kept in the run folder for readers of the report."""
+"""Examples of pairs that metrics got wrong, stored in the run folder for the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ Text = str | list[str]
 
 
 class ScoredOutcome(msgspec.Struct, frozen=True, array_like=True):
-    """The scores that a metric gave to both outputs of a pair, and the outcome: 1 right, 0 tie, -1 wrong."""
+    """The scores that a metric gave to both outputs of a pair, and whether it ordered them correctly: 1
+    right, 0 tie, -1 wrong.
+    """
 
     score: float
     worse_score: float
@@ -40,7 +42,7 @@ class WrongPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrongPairs(ResultStruct, frozen=True, kw_only=True):
-    """Examples of pairs in which metrics did not prefer the better output. Pairs whose label may be wrong
+    """Examples of pairs in which some metric did not prefer the better output. Pairs whose label may be wrong
     come last.
 
     `checked` pairs, evenly spaced over all, tell how many labels are `doubtful`; None for rankings.

@@ -1,4 +1,6 @@
-"""`aggregate`: corpus, segment and bootstrap scores of systems, compared with each other and with humans."""
+"""`aggregate`: compute corpus, segment and bootstrap scores of systems, and compare these scores with each
+other and with human scores.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
 
 
 def _build_table_row_of_system_scores(system_scores: AggregatedSystem) -> dict[str, Any]:
-    """Build the table row of a system, with its standard errors in columns of their own."""
+    """Build the table row of a system. Its standard errors become columns such as `corpus_error`."""
     row = msgspec.structs.asdict(system_scores)
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"{name}_error": error for name, error in standard_errors.items()}
@@ -109,7 +111,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
             *data.notes,
             *warn_of_systems_without_all_items(data),
             *metric_warnings,
-            *_warn_of_metrics_that_rank_systems_wrongly(cubes, metrics),
+            *_warn_of_metrics_contrary_to_humans(cubes, metrics),
         ],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
@@ -122,8 +124,8 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
 
 
 def _build_tables_of_score_correlations(result: AggregateContent) -> dict[str, pl.DataFrame]:
-    """Build the tables of how well the ways to compute system scores agree, by the names of the files to
-    write.
+    """Build the tables that show how well the three kinds of system scores agree with each other and with
+    human scores. Returns each table by the name of its file.
     """
     tables: dict[str, Sequence[msgspec.Struct]] = {
         "between": result.between,
@@ -155,11 +157,11 @@ def _reverse_human_scores_if_lower_is_better(dataset: Dataset, options: Aggregat
     return oriented.add_notes(*notes)
 
 
-def _warn_of_metrics_that_rank_systems_wrongly(
+def _warn_of_metrics_contrary_to_humans(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]
 ) -> list[str]:
-    """Return a warning for each metric that ranks the systems in a worse way, by the human scores, than a
-    metric that gives all outputs the same score.
+    """Return warnings of metrics that prefer outputs with lower human scores more often than by chance. For
+    such a metric, lower scores may be better.
     """
     lower_is_better = frozenset(metric.spec for metric in metrics if not metric.higher_is_better)
     notes = []
@@ -173,8 +175,8 @@ def _warn_of_metrics_that_rank_systems_wrongly(
 def _choose_metrics_with_corpus_score(
     dataset: Dataset, requested_metrics: MetricChoice
 ) -> tuple[StatisticsMetric, ...]:
-    """Return the requested metrics, or those of the task. A metric that has no corpus score raises an
-    error.
+    """Return the requested metrics, or by default those of the task. Raises an error if a metric has no
+    corpus score.
     """
     default_metrics = dataset.task_definition.corpus_metrics
     if not default_metrics:
@@ -195,8 +197,10 @@ def _choose_metrics_with_corpus_score(
 def _create_or_resume_run_folder(
     dataset: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
-    the result identify the run.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the data identify the run.
     """
     if options.out is None:
         return None

@@ -1,4 +1,4 @@
-"""`align`: every output next to its reference, word by word."""
+"""`align`: show every output next to its reference, word by word."""
 
 from __future__ import annotations
 
@@ -51,9 +51,11 @@ def align(
     normalize: str | None = None,
     out: str | Path | None = None,
 ) -> AlignResult:
-    """Align each output with its reference with the fewest edits, word by word, or character by character.
+    """Align each output with its reference, word by word or character by character, with as few edits as
+    possible.
 
-    Of several references the one with the fewest edits is used. `out` is a folder for the table and the JSON.
+    Of several references, the one that needs the fewest edits is used. `out` is a folder for the table and
+    the JSON.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the fox ran off", "ref": "the red fox ran away"}]
     >>> align(rows).to_frame()["kind"].to_list()
@@ -81,7 +83,7 @@ def align(
 def _align_outputs_with_references(
     dataset: Dataset, *, by_characters: bool
 ) -> dict[str, dict[str, Alignment]]:
-    """Align all outputs with their references; the result is sorted by system, then by item."""
+    """Align all outputs with their references. The result is sorted by system, then by item."""
     positions = {item: position for position, item in enumerate(sort_ids(dataset.items))}
     rows = dataset.outputs.select("item", "system", "output", "references").rows()
     rows.sort(key=lambda row: positions[row[0]])
@@ -94,7 +96,9 @@ def _align_outputs_with_references(
 
 
 def _list_aligned_words(alignments_by_system: Mapping[str, Mapping[str, Alignment]]) -> list[AlignedWord]:
-    """List the aligned words of all systems and items, one entry for each pair of words."""
+    """List the steps of all alignments, sorted by system and item. Each step is a word of the reference, of
+    the output, or of both.
+    """
     words: list[AlignedWord] = []
     for system, alignments in alignments_by_system.items():
         for item, alignment in alignments.items():

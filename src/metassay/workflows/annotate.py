@@ -1,4 +1,4 @@
-"""`annotate`: which items to have rated next, and how many are needed."""
+"""`annotate`: choose which items people should rate next, and estimate how many ratings are needed."""
 
 from __future__ import annotations
 
@@ -191,8 +191,10 @@ def _compute_required_number_of_labelled_items(
 
 
 def _create_or_resume_run_folder(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
-    the result identify the run.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the data identify the run.
     """
     if options.out is None:
         return None
@@ -220,14 +222,14 @@ TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 def _read_texts_of_outputs(
     data_source: Source, options: AnnotateOptions
 ) -> tuple[TextsByOutput, tuple[str, ...]]:
-    """Read source, reference and text of every output, by item and system. Returns also which of the three
-    the data has.
+    """Read the source, the reference and the text of every output. Returns the texts by item and system, and
+    which of the three columns the data has.
     """
     table = read_score_table(data_source, options, references=options.reference).frame
 
     def find_column_by_synonym(standard_name: str) -> str | None:
-        """Return the column of the table whose name is a standard name, such as `source`, or one of its
-        synonyms; None if there is none.
+        """Return the column whose name is a standard name, such as `source`, or one of its synonyms. Returns
+        None if there is none.
         """
         return next(
             iter(select_columns_by_name(table.columns, list_possible_column_names(standard_name))), None
@@ -259,8 +261,8 @@ def _read_texts_of_outputs(
 
 
 def _convert_column_to_texts(column: pl.Series) -> pl.Series:
-    """Convert a column to texts, with an empty text in place of a missing one. Of a list of references, the
-    first is used.
+    """Convert a column to texts. A missing value becomes an empty text, and a list of references becomes its
+    first reference.
     """
     texts = column.list.first() if isinstance(column.dtype, pl.List) else column
     return texts.cast(pl.String).fill_null("")

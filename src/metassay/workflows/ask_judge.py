@@ -1,4 +1,4 @@
-"""Asking a model for verdicts on the rows of a table."""
+"""Ask a language model for verdicts on the rows of a table."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 
 def choose_llm_judge(requested_judge: str | None, rows_to_judge: pl.DataFrame) -> Judge:
-    """Return the judge that the user requested. By default, a judge compares two outputs if the table has two
-    per row, and scores one output otherwise.
+    """Return the judge that the user requested, which is a language model with a prompt. By default the judge
+    compares two outputs if the table has two per row, and scores one output otherwise.
     """
     has_two_outputs = _has_two_outputs_per_row(rows_to_judge)
     if requested_judge is None:
@@ -53,7 +53,7 @@ def ask_judge_about_rows(
     repeats: int = 1,
     language: str | None = None,
 ) -> tuple[pl.DataFrame, Judge]:
-    """Ask a judge (a language model) about every row of a table. Returns the rows with its verdicts, and the
+    """Ask a judge (a language model) about every row of a table. Returns the rows with the verdicts, and the
     judge with its connection to the model.
 
     The verdicts are in the columns `judge, repeat, swapped, winner` or `judge, repeat, score`. Repetitions
@@ -76,7 +76,8 @@ def ask_judge_about_rows(
 
 
 def compute_price_of_model_answers(language_model: Asker) -> float | None:
-    """Compute the total price of the answers of a language model; None if its prices are not known.
+    """Compute the total price of the answers of a language model. Returns None if the prices of the model are
+    not known.
 
     Cached answers are included, so that a repeated run reports the same price.
     """
@@ -88,8 +89,8 @@ def compute_price_of_model_answers(language_model: Asker) -> float | None:
 def _ask_judge_once_about_rows(
     rows_to_judge: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
-    """Ask a judge once about every row. Returns the rows with its verdicts, in two tables if the judge
-    compares two outputs in both orders.
+    """Ask a judge (a language model) once about every row. Returns a table of rows with verdicts, or two
+    tables if the judge compares two outputs in both orders.
     """
     if judge.compares_two_outputs:
         return _ask_for_preferences_in_both_orders(rows_to_judge, judge, language)
@@ -102,8 +103,8 @@ def _ask_judge_once_about_rows(
 def _ask_for_preferences_in_both_orders(
     rows_to_judge: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
-    """Ask a judge twice which of two outputs is better, with the outputs in both orders. Returns one table of
-    verdicts for each order.
+    """Ask a judge (a language model) which of two outputs is better, once for each order of the two. Returns
+    one table of verdicts for each order.
     """
     first = _convert_rows_to_metric_batch(rows_to_judge, "output_1", language)
     second = _convert_rows_to_metric_batch(rows_to_judge, "output_2", language)
@@ -127,8 +128,8 @@ def _score_both_outputs_of_rows(
 
 
 def build_winner_column(preferences: FloatArray) -> pl.Series:
-    """Convert preferences to names of the winners. A preference is 1 for the first output, 0 for the second
-    and ½ for a tie; NaN becomes null.
+    """Convert preferences between two outputs to names of the winners. A preference is 1 for the first
+    output, 0 for the second, ½ for a tie and NaN if unknown.
     """
     winners = [WINNERS.get(float(preference)) for preference in preferences]
     return pl.Series("winner", winners, dtype=pl.String)
@@ -168,5 +169,5 @@ def _has_two_outputs_per_row(rows_to_judge: pl.DataFrame) -> bool:
 
 
 def _find_first_column_with_name(rows_to_judge: pl.DataFrame, possible_names: Sequence[str]) -> str | None:
-    """Return the first column of a table whose name is one of `possible_names`; None if there is none."""
+    """Return the first column of a table that has one of the given names, or None if there is none."""
     return next(iter(select_columns_by_name(rows_to_judge.columns, possible_names)), None)

@@ -1,4 +1,6 @@
-"""The content of an assay's result: statistics of its pairs, facts about its data, and warnings."""
+"""Compute the content of an assay's result from its scored pairs: statistics, facts about the data, and
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +65,15 @@ _SIMULATED = "simulated"
 def compute_statistics_of_scored_pairs(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, workers: int
 ) -> AssayContent:
-    """Compute everything that the result of an assay contains from the scored pairs."""
+    """Compute the result of an assay from its scored pairs of outputs: accuracies, tests, recommendations and
+    warnings.
+    """
     scored = assay_outcome.scored_pairs
     competing = assay_outcome.analysis.settings.competing
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
     edits = _count_edits_between_paired_outputs(assay_outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
-    difficulty = _measure_accuracy_by_number_of_edits(dataset, assay_plan, edits, sampled_outcomes, workers)
+    difficulty = _measure_accuracy_by_share_of_edits(dataset, assay_plan, edits, sampled_outcomes, workers)
     corrected = _correct_accuracies_for_mislabelled_pairs(
         dataset, assay_plan, assay_outcome, sampled_outcomes
     )
@@ -118,7 +122,7 @@ def compute_statistics_of_scored_pairs(
 
 
 def _count_edits_between_paired_outputs(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
-    """Count for each pair how many edits turn one output into the other."""
+    """Count how many edits turn one output of each pair into the other."""
     spilled = assay_outcome.scored_pairs.spilled
     if spilled is not None:
         return spilled.read_edit_distances()
@@ -132,8 +136,8 @@ def _summarize_perturbations(
     edit_distances: EditDistances,
     sampled_outcomes: PairOutcomes,
 ) -> list[PerturbationStatistics]:
-    """Summarise for each perturbation how many pairs it made, how large its edits are, and what they change
-    in human scores.
+    """Summarise the pairs that each perturbation (a rule that makes outputs worse) made: how many there are,
+    how large the edits are, and what they change in human scores.
     """
     spilled = assay_outcome.scored_pairs.spilled
     human_differences: Mapping[str, Sequence[float]]
@@ -149,15 +153,15 @@ def _summarize_perturbations(
     )
 
 
-def _measure_accuracy_by_number_of_edits(
+def _measure_accuracy_by_share_of_edits(
     dataset: Dataset,
     assay_plan: AssayPlan,
     edit_distances: EditDistances,
     sampled_outcomes: PairOutcomes,
     workers: int,
 ) -> Difficulty | None:
-    """Measure how accuracy depends on the number of edits between the outputs of a pair, and how many edits
-    pairs with human scores have.
+    """Measure how the accuracy of each metric depends on the share of characters in which the two outputs of
+    a pair differ. The share is also measured for pairs with different human scores.
     """
     human_distances = None
     if assay_plan.compared_human is not None:
@@ -178,8 +182,8 @@ def _measure_accuracy_by_number_of_edits(
 def _correct_accuracies_for_mislabelled_pairs(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
-    """Correct the accuracy of each metric for pairs in which the perturbed output is not worse. Returns None
-    if the share of such pairs is unknown.
+    """Correct the accuracy of each metric for pairs in which the perturbed output is not worse than the
+    original. Returns None if the share of such pairs is unknown.
     """
     languages = sorted(set(dataset.languages), key=str)
     language_codes = {language: code for code, language in enumerate(languages)}
@@ -212,7 +216,9 @@ def _correct_accuracies_for_mislabelled_pairs(
 def _insert_corrected_accuracies(
     context_statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
-    """Add accuracies that were corrected for pairs with a wrong label to the accuracies over all outputs."""
+    """Add the corrected accuracy of each metric to its row in the results over all outputs. Without
+    corrections, the results are returned unchanged.
+    """
     if corrected_accuracies is None:
         return context_statistics
     rows = [
@@ -235,8 +241,8 @@ def _warn_if_human_scores_are_simulated(dataset: Dataset, assay_plan: AssayPlan)
 def _warn_if_neighbouring_items_are_similar(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome
 ) -> list[str]:
-    """Return a warning if metrics do similarly well on neighbouring items, as within documents, but no column
-    of documents is given.
+    """Return a warning if metrics are about equally accurate on neighbouring items, as in a document,
+    although the data does not name documents.
     """
     scored = assay_outcome.scored_pairs
     # If clusters are resampled, neighbours within them may be alike.

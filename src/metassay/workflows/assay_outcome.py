@@ -1,4 +1,4 @@
-"""The steps of an assay from its plan to its statistics: make pairs, score them, compare, test."""
+"""The steps of an assay after its preparation: make pairs of outputs, score them, and compare the metrics."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class AssayOutcome:
     label_errors: LabelErrors
 
     def list_perturbation_label_error_rates(self) -> list[LabelErrorRate]:
-        """List how often the perturbed output is in fact not worse, by perturbation and language, as far as
-        this is known.
+        """List how often perturbed outputs are in fact not worse than the original ones, for each
+        perturbation and language for which this is known.
         """
         rates = []
         for (perturbation, language), error in self.label_errors.items():
@@ -174,8 +174,8 @@ def make_and_score_output_pairs(
 def look_up_precomputed_scores_of_pairs(
     dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]
 ) -> tuple[Metric, ...]:
-    """Give the metrics whose scores were read from files the texts of the pairs, so that their scores are
-    found by text.
+    """For metrics whose scores were read from files, find the scores of all outputs that are in pairs.
+    Returns all metrics; the others are unchanged.
     """
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
@@ -187,8 +187,8 @@ def look_up_precomputed_scores_of_pairs(
 
 
 def _describe_origin_of_pairs(pairs_option: object, sampled_pairs: Pairs) -> str:
-    """Say in one word where pairs come from: `rule`, `model` or `people`, and nothing for pairs that the user
-    made.
+    """Return how the pairs were made: by a `rule`, also by a language `model`, or by `people` with their
+    scores. Empty for pairs from the user.
     """
     if pairs_option == HUMAN_PAIRS:
         return "people"

@@ -1,4 +1,4 @@
-"""Make the pairs of an assay: perturbed, human, or given by the user; all at once or shard by shard."""
+"""Make the pairs of an assay: from perturbed outputs, from human scores, or from a table of the user."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from metassay.workflows.shards import divide_items_into_shards
 
 
 def make_output_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> Pairs:
-    """Make the pairs of outputs that metrics have to order: from the table of the user, from human scores, or
-    by perturbing outputs.
+    """Make the pairs of a better and a worse output that metrics have to order. They come from a table of the
+    user, from human scores, or from making outputs worse.
     """
     settings = assay_plan.settings
     if dataset.rows_are_pairs:
@@ -58,8 +58,8 @@ def is_dataset_too_large_for_one_shard(
     """Return whether the data set is so large that its pairs must be made and scored one slice (shard) at a
     time.
 
-    Not where something must see all pairs at once: language models, scores from files, and perturbations that
-    take the output of a worse system.
+    It is not if something must see all pairs at once: a language model, scores from files, or a perturbation
+    that takes the output of a worse system.
     """
     is_large = len(dataset) > shards.SHARD_SIZE
     if not is_large or assay_plan.settings.pairs != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
@@ -78,8 +78,8 @@ def is_dataset_too_large_for_one_shard(
 def make_output_pairs_shard_by_shard(
     dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions, clusters: Clusters
 ) -> Iterator[tuple[slice, Pairs]]:
-    """Yield the perturbed pairs of one slice (shard) of the data set after the other, with every perturbation
-    that applies to an output.
+    """Divide the data set into slices (shards) and yield each slice with its pairs. A pair is an output and a
+    version of it that was made worse.
     """
     pair_settings = PairSettings(
         requested=assay_plan.perturbations is not None,

@@ -1,4 +1,4 @@
-"""The settings of an assay, resolved for one data set, and how it is executed."""
+"""The settings of an assay of one data set, and the options that say how the assay is run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AssayPlan:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the user on how the contexts were built."""
+        """The notes for the user that say how contexts, such as domains, were built."""
         return [note for context in self.contexts for note in context.notes]
 
     def to_dict(self) -> dict[str, Any]:

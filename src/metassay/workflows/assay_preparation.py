@@ -1,4 +1,4 @@
-"""What `assay` decides before it makes the first pair: data, plan, run folder and caches."""
+"""Prepare an assay: read the data, choose the settings, and open the run folder and the caches."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ class PreparedAssay:
     def is_finished(self) -> bool:
         """Return whether the run folder already has the complete results of this assay.
 
-        False with a language model: its answers may differ.
+        Returns False with a language model, because the answers of the model may differ.
         """
         if self.run is None or not self.run.is_resumed or self.execution.llm is not None:
             return False
         return is_run_finished(self.run, self.dataset, self.plan, self.environment)
 
     def find_human_scored_rows(self) -> LongArray | None:
-        """Return the rows of the outputs with human scores, if perturbed pairs are to be compared with human
-        scores; otherwise None.
+        """Return the row numbers of outputs that have human scores. Returns None if the results are not
+        compared with human scores.
         """
         column = self.plan.compared_human
         if column is None:
@@ -147,8 +147,8 @@ def read_outputs_or_pairs(
 
 
 def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
-    """Reverse human scores for which lower is better, normalise texts, and leave out systems whose outputs
-    are the references.
+    """Prepare the data of an assay: reverse human scores if lower is better, normalise texts, and leave out
+    systems whose outputs are the references.
     """
     for name in split_comma_separated_names(options.human):
         dataset = dataset.declare_human_column(name)
@@ -169,8 +169,8 @@ def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset
 def choose_settings_from_options_and_data(
     dataset: Dataset, options: AssayOptions, score_directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
-    """Choose the settings of an assay from its options and its data. Returns also the data set, with notes on
-    what was chosen.
+    """Choose the settings of an assay from its options and its data. Returns the data set with notes on what
+    was chosen, and the settings.
     """
     normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_comma_separated_names(options.human)), None)

@@ -1,4 +1,4 @@
-"""What `assay` returns: the typed content, and what belongs to the run it came from."""
+"""The result of `assay`: numbers and sentences, and the data, pairs and scores that they come from."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ class AssayResult(Result):
 
     @cached_property
     def _pair_scores_and_analysis(self) -> AssayOutcome:
+        """The scored pairs and the comparison of the metrics, computed when they are first used."""
         return self.compute()
 
     @cached_property
     def content(self) -> AssayContent:
-        """The numbers and sentences of the result, as typed objects."""
+        """All numbers and sentences of the result, as typed objects."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
         return compute_statistics_of_scored_pairs(
@@ -77,7 +78,7 @@ class AssayResult(Result):
 
     @property
     def run_folder(self) -> Path | None:
-        """The run folder of the assay; None if nothing was written."""
+        """The run folder of the assay. None if nothing was written."""
         return None if self.prepared.run is None else self.prepared.run.path
 
     @property
@@ -103,7 +104,7 @@ class AssayResult(Result):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def collect_misordered_pairs(self) -> WrongPairs:
-        """Return examples of pairs in which some metric gave the worse output a score that is not lower."""
+        """Return examples of pairs in which some metric did not give the better output a higher score."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(EXAMPLES, WrongPairs)
         return collect_misordered_pairs(
@@ -111,8 +112,8 @@ class AssayResult(Result):
         )
 
     def measure_seconds_per_1000_outputs(self) -> dict[str, float]:
-        """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with
-        one thread.
+        """Measure on a sample of the outputs how many seconds each metric takes for 1,000 outputs, with one
+        thread.
         """
         with collect_warnings():  # they were noted when the outputs were scored
             return measure_metric_run_times(self.metrics, build_table_of_outputs_to_score(self.dataset))
@@ -129,7 +130,8 @@ class AssayResult(Result):
         return {name: charts[name] for name in names}
 
     def build_run_manifest(self) -> dict[str, Any]:
-        """Return what the manifest of the run records: versions, metrics, seed, prompts and counts.
+        """Return what the run folder records about the run in its manifest: versions, metrics, seed, prompts
+        and counts.
 
         It is the same on any machine and for any number of workers.
         """

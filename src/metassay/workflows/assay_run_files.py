@@ -1,4 +1,6 @@
-"""What an assay writes into its run folder, and whether a folder has the results of the same assay."""
+"""Write the files of an assay to its run folder, and check whether a folder has the results of the same
+assay.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from metassay.store.metric_cache import hash_code_versions_and_metrics
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
-from metassay.workflows.credit_files import CREDITS_FILE, count_correctly_ordered_pairs_by_cluster
+from metassay.workflows.cluster_accuracy_files import CREDITS_FILE, sum_accuracies_by_cluster
 from metassay.workflows.outcome_tables import build_pair_outcome_table, build_pair_search_table
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
@@ -34,7 +36,7 @@ def is_run_finished(
     """Return whether the run folder has complete results of an assay of the same data, with the same settings
     and versions.
 
-    False with metrics that cannot be cached: whether their code changed is not known.
+    Returns False with metrics that cannot be cached, because it is not known whether their code changed.
     """
     for metric in assay_plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
@@ -47,8 +49,8 @@ def is_run_finished(
 
 
 def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environment: Mapping[str, Any]) -> None:
-    """Write all files of an assay to its run folder. The manifest comes last, because it marks the run as
-    finished.
+    """Write all files of an assay to its run folder. The manifest, which records the run, comes last because
+    it marks the run as finished.
     """
     content = assay_result.content
     wrong_pairs = assay_result.collect_misordered_pairs()
@@ -64,7 +66,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         EXAMPLES: wrong_pairs.to_dict(),
         "results/local_accuracy.parquet": assay_result.to_frame(),
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
-        CREDITS_FILE: count_correctly_ordered_pairs_by_cluster(
+        CREDITS_FILE: sum_accuracies_by_cluster(
             assay_result.dataset,
             assay_result.scored_pairs,
             assay_result.assay_plan.contexts,
@@ -92,8 +94,8 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
 
 
 def select_manifest_entries_for_report(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a manifest that a report page shows. Hashes of files are left out, because the
-    page is one of the files.
+    """Return those entries of a run's manifest that its report page shows. Hashes of files are left out,
+    because the page is one of the files.
     """
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
@@ -101,7 +103,7 @@ def select_manifest_entries_for_report(manifest: Mapping[str, Any]) -> dict[str,
 def _list_values_that_change_results(
     run_folder: RunFolder, dataset: Dataset, assay_plan: AssayPlan
 ) -> list[Any]:
-    """List everything besides settings and data that changes the result, such as code of the user.
+    """List everything that changes the result besides settings and data, such as code of the user.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
@@ -123,8 +125,10 @@ def _list_values_that_change_results(
 def _build_tables_of_output_pairs(
     assay_result: AssayResult,
 ) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
-    """Return the tables of all pairs of an assay by the names of their files. Tables that are on disk already
-    are memory-mapped.
+    """Build the tables of the pairs of an assay that are written to its run folder. Returns each table by the
+    name of its file.
+
+    Tables of large data sets are on disk already, and are memory-mapped.
     """
     scored = assay_result.scored_pairs
     if scored.spilled is not None:

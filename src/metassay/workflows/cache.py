@@ -1,4 +1,4 @@
-"""`cache`: what the score cache holds, and its maintenance."""
+"""`cache`: show what the score cache holds, and maintain it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def manage_cache(
 
 
 def _find_local_cache_folder(requested_folder: str | Path | None) -> Path:
-    """Return the folder of the cache. A missing or a remote cache raises an error."""
+    """Return the folder of the cache. Raises an error if no cache is named or if it is not on
+    this machine.
+    """
     from metassay.store.cache_folder import CACHE_VARIABLE, choose_cache_folder
     from metassay.store.remote import is_copy_of_remote_path
 

@@ -1,4 +1,4 @@
-"""`check`: show what a data set holds before anything is measured, and what an assay of it would cost."""
+"""`check`: show what a data set contains, and estimate how long an assay of it would take."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ def _build_and_write_check_result(
     input_hash: str | Mapping[str, str],
     options: CheckOptions,
 ) -> CheckResult:
-    """Add the questions that the data can answer to the result, and write it to the folder that `out`
-    names.
+    """Complete the result of `check` with the questions that the data can answer. If the option `out` names a
+    folder, the result is written there.
     """
     values = {name: getattr(check_content, name) for name in check_content.__struct_fields__}
     values["questions"] = list_user_questions_answerable_first(check_content)
@@ -167,8 +167,8 @@ def _build_and_write_check_result(
 def _describe_outputs_of_dataset(
     dataset: Dataset, options: CheckOptions
 ) -> tuple[CheckContent, dict[str, Any]]:
-    """Describe a data set of outputs, or of pairs of outputs. Returns also the settings that the description
-    depends on.
+    """Describe a data set of outputs, or of pairs of outputs. Returns the description and the settings that
+    it depends on.
     """
     normalisation = choose_text_normalisation(dataset, options.normalize)
     metrics = choose_metrics(dataset, options.metrics, normalisation)
@@ -224,7 +224,7 @@ def _describe_outputs_of_dataset(
         notes=[
             *dataset.notes,
             *warn_of_unknown_language(dataset),
-            *_warn_if_score_scales_differ(dataset),
+            *_warn_of_suspicious_human_scores(dataset),
             *metric_warnings,
         ],
         data=summary,
@@ -233,18 +233,17 @@ def _describe_outputs_of_dataset(
 
 
 def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> None:
-    """Write the result of `check` to its run folder. Measured times go to a file of their own, because they
-    differ between runs.
+    """Write the result of `check` to its run folder. Estimated times get a file of their own, because they
+    differ between runs and the other results do not.
     """
     content = check_result.to_dict()
-    # Measured times differ from run to run, and the other files of a run do not.
     estimate = content.pop("estimate")
     run_folder.write_result_files({"results/check.json": content, TIMINGS: estimate})
 
 
 def _find_columns_with_metric_scores(dataset: Dataset) -> list[str]:
-    """Find columns that look like metric scores: columns of decimals, and of integers with too many values to
-    be contexts.
+    """Find columns that look like metric scores: columns of decimal numbers, and of integers with too many
+    values to be contexts.
     """
     _, numeric_columns = find_score_columns(dataset.outputs.select(dataset.metadata))
     metric_columns = []
@@ -256,7 +255,9 @@ def _find_columns_with_metric_scores(dataset: Dataset) -> list[str]:
 
 
 def _list_test_sets(dataset: Dataset) -> list[CheckedTestSet]:
-    """List the test sets and how many items each has. The list is empty if there is only one."""
+    """List the test sets with their numbers of items. Returns an empty list if the data has only one test
+    set.
+    """
     outputs = dataset.outputs
     columns = [name for name in TEST_SET_COLUMNS if name in outputs.columns and outputs[name].n_unique() > 1]
     if not columns:
@@ -278,10 +279,11 @@ def _count_rated_items(outputs: pl.DataFrame, human_column: str) -> int:
 
 
 def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
-    """Find the two systems with the highest human scores, and estimate how many rated items are needed to
-    tell which is better.
+    """Find the two systems with the highest mean human scores, and estimate how many rated items are needed
+    to tell which is better.
 
-    The first human score with enough rated items counts. None if the two differ significantly already.
+    The first human score with enough rated items is used. Returns None if the two systems differ
+    significantly already.
     """
     if not dataset.directions:
         dataset, _ = reverse_human_scores_if_lower_is_better(dataset, RequestedDirections())
@@ -318,9 +320,9 @@ def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
     return {str(references): outputs for references, outputs in sorted(counts.items())}
 
 
-def _warn_if_score_scales_differ(dataset: Dataset) -> list[str]:
-    """Return a note for each system whose human scores seem to be on another scale than those of other
-    systems.
+def _warn_of_suspicious_human_scores(dataset: Dataset) -> list[str]:
+    """Return notes on human scores that seem to be on another scale for some systems, or to contain values
+    that mean missing.
     """
     notes = []
     for human_score in dataset.human:

@@ -1,4 +1,4 @@
-"""`check` of tables without outputs: metric scores, and verdicts of judges."""
+"""`check` for tables without outputs: tables of metric scores, and of verdicts of judges."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
 
 
 def guess_kind_of_table_rows(data_source: Source, options: CheckOptions) -> str | None:
-    """Find out what the rows of a table are that has no outputs: metric scores, verdicts or pairs. Returns
-    None if that is not clear.
+    """Guess what the rows of a table are if they are not single outputs: metric scores, verdicts of judges,
+    or pairs of outputs. Returns None if this is not clear.
     """
     tables = _read_tables_to_guess_kind(data_source, options)
     chosen = options.columns or {}
@@ -67,8 +67,8 @@ def guess_kind_of_table_rows(data_source: Source, options: CheckOptions) -> str 
 
 
 def _read_tables_to_guess_kind(data_source: Source, options: CheckOptions) -> list[RawTable]:
-    """Read the tables of a source, to find out what their rows are. The list is empty if it has no tables, or
-    is a pipe that can be read only once.
+    """Read the tables of the user to find out what the rows are. Returns an empty list if they cannot be
+    read, or only once (a pipe).
     """
     paths = [data_source] if isinstance(data_source, str) else data_source
     if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
@@ -80,7 +80,7 @@ def _read_tables_to_guess_kind(data_source: Source, options: CheckOptions) -> li
 
 
 def _has_columns_of_output_pairs(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
-    """Return whether a table with these columns has in each row an output and a worse one."""
+    """Return whether a table with these columns has an output and a worse output in each row."""
     has_outputs = "output" in chosen_columns or select_columns_by_name(
         column_names, list_possible_column_names("output")
     )
@@ -98,7 +98,7 @@ def _has_columns_of_verdicts(column_names: Sequence[str], chosen_columns: Mappin
 
     def has_column_or_synonym(standard_name: str) -> bool:
         """Return whether the user chose a column for a standard name, such as `winner`, or a column has this
-        name or one of its synonyms.
+        name or a synonym.
         """
         synonyms = VERDICT_COLUMNS[standard_name]
         return standard_name in chosen_columns or bool(select_columns_by_name(column_names, synonyms))
@@ -134,7 +134,7 @@ def _has_columns_of_metric_scores(table: pl.DataFrame, options: CheckOptions) ->
 def describe_score_table(
     data_source: Source, options: CheckOptions
 ) -> tuple[CheckContent, Mapping[str, str]]:
-    """Describe a table of metric scores that has no outputs. Returns also hashes of its content."""
+    """Describe a table of metric scores without outputs. Returns the description and hashes of the scores."""
     reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
     rank_options = RankOptions(**reading, human=options.human)
     scores = read_human_and_metric_scores(data_source, rank_options, needs_human_scores=False)
@@ -180,7 +180,9 @@ def describe_score_table(
 
 
 def _count_items_of_test_sets(score_cubes: Sequence[ScoreCube]) -> list[CheckedTestSet]:
-    """Count the items of each test set, and those items for which every rated system has a human score."""
+    """Count the items of each test set, and how many of the items have human scores for every
+    rated system.
+    """
     names = {name for cube in score_cubes for name in cube.item_metadata if name.lower() in TEST_SET_COLUMNS}
     values = {name: {cube.item_metadata.get(name, ("",))[0] for cube in score_cubes} for name in names}
     differing = sorted(name for name in names if len(values[name]) > 1)
@@ -197,8 +199,8 @@ def _count_items_of_test_sets(score_cubes: Sequence[ScoreCube]) -> list[CheckedT
 
 
 def _count_outputs_by_language(data_summary: DataSummary) -> dict[str, int]:
-    """Count the outputs of the only language in the data. If there are several, the result is empty, since
-    scores do not say which they belong to.
+    """Return the number of outputs by language if the data has a single language. With several languages, the
+    result is empty, because it is not known which outputs are in which.
     """
     languages = {language for score in data_summary.scores for language in score.languages}
     return dict.fromkeys(languages, data_summary.outputs) if len(languages) == 1 else {}
@@ -216,8 +218,8 @@ def _count_distinct_metadata_values(score_cubes: Sequence[ScoreCube]) -> dict[st
 
 
 def describe_verdict_table(data_source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
-    """Describe a table of verdicts of judges, or of pairs that a judge can compare. Returns also the rows of
-    the table.
+    """Describe a table of verdicts of judges, or of pairs that a judge can compare. Returns the description
+    and the rows of the table.
     """
     judge_column = (options.columns or {}).get("judge")
     table = read_verdicts(
@@ -283,7 +285,7 @@ def _describe_table_of_judge_verdicts(
     verdict_counts: CheckedVerdicts,
     notes: Sequence[str],
 ) -> CheckContent:
-    """Build the description of a table of verdicts."""
+    """Describe a table of verdicts of judges: its items, systems, verdicts, contexts and missing values."""
     data = summarize_verdicts(parsed_verdicts, input_table)
     labelled = {} if verdict_counts.human is None else {verdict_counts.human: verdict_counts.labelled}
     return CheckContent(
@@ -319,7 +321,7 @@ def _count_judged_pairs_or_outputs(verdicts: pl.DataFrame) -> int:
 
 
 def _count_verdicts_by_system(verdict_table: VerdictTable) -> list[tuple[str, int]]:
-    """Count the verdicts on the outputs of each system, in the order of the names of the systems."""
+    """Count the verdicts on each system's outputs. The result is sorted by system."""
     counts: Counter[str] = Counter()
     for name in ("system", "system_1", "system_2"):
         if name in verdict_table.frame.columns:

@@ -1,4 +1,4 @@
-"""`compare`: what changed between finished assays, and whether by more than chance."""
+"""`compare`: find out what changed between finished assays, and whether by more than chance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.credit_files import read_correctly_ordered_pair_counts
+from metassay.workflows.cluster_accuracy_files import read_accuracy_sums_by_cluster
 from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable_file
 from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
 
@@ -31,9 +31,7 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
     describe_result_for_terminal = describe_comparisons
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of changes of accuracy, with one row for each metric in each context of each
-        comparison.
-        """
+        """Return a table of the changes of accuracy, with one row for each comparison, context and metric."""
         rows = []
         for comparison in self.comparisons:
             for change in comparison.accuracies:
@@ -45,8 +43,8 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
 def compare(*runs: str | Path) -> CompareResult:
     """Compare each of several finished assay runs with the run before it.
 
-    `runs` are run folders, compared in the given order. A folder that contains runs stands for all of them,
-    sorted by name.
+    `runs` are run folders, compared in the given order. A single folder that contains runs stands for
+    all of them, sorted by name.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -79,8 +77,8 @@ def compare(*runs: str | Path) -> CompareResult:
 def compare_run_folders(
     earlier_run: RunFolder, later_run: RunFolder, earlier_result: AssayContent, later_result: AssayContent
 ) -> RunComparison:
-    """Compare two assay runs. If they have the same items and systems, their accuracies are compared item by
-    item (or document by document).
+    """Compare the results of two assay runs. If both have the same items and systems, the accuracies are
+    compared item by item (or document by document).
     """
     shared = _count_outputs_in_both_runs(earlier_run, later_run)
     credits_before = None
@@ -89,8 +87,8 @@ def compare_run_folders(
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
     if shared.have_same_items_and_systems and is_same_cluster:
-        credits_before = read_correctly_ordered_pair_counts(earlier_run)
-        credits_after = read_correctly_ordered_pair_counts(later_run)
+        credits_before = read_accuracy_sums_by_cluster(earlier_run)
+        credits_after = read_accuracy_sums_by_cluster(later_run)
     with later_run.report_unreadable_results():
         comparison = compare_runs(
             earlier_result, later_result, credits_before=credits_before, credits_after=credits_after
@@ -104,8 +102,8 @@ def compare_run_folders(
 
 
 def _count_outputs_in_both_runs(earlier_run: RunFolder, later_run: RunFolder) -> SharedOutputs:
-    """Count the outputs that have the same item and system in two runs, and those of them that have the same
-    text.
+    """Count the outputs of two runs that have the same item and system, and how many of these also have the
+    same text.
     """
     old = _read_output_hashes(earlier_run)
     new = _read_output_hashes(later_run)

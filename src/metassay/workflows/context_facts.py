@@ -1,4 +1,4 @@
-"""What the data says of its contexts: constant columns, mean length, mean human scores."""
+"""Describe contexts, such as domains, by mean output length, mean human scores and constant columns."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from metassay.workflows.output_weights import count_words
 def summarize_outputs_by_context(
     dataset: Dataset, contexts: Sequence[Context]
 ) -> dict[str, ContextProperties]:
-    """Collect properties of contexts, such as the mean length of outputs, that may explain why metrics are
-    ranked alike in some of them.
+    """Summarise the outputs of each context, such as a domain, by mean length, mean human scores and constant
+    columns. This may explain why some contexts rank metrics alike.
     """
     lengths = count_words(dataset.outputs["output"])
     return {context.name: _summarize_contexts_of_column(dataset, context, lengths) for context in contexts}
@@ -27,7 +27,9 @@ def summarize_outputs_by_context(
 def _summarize_contexts_of_column(
     dataset: Dataset, context: Context, output_lengths: FloatArray
 ) -> ContextProperties:
-    """Collect the metadata, mean output length and mean human scores of each context of one column."""
+    """Summarise the outputs of each context that one column defines: constant metadata, mean output length
+    and mean human scores.
+    """
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
     for name, values in _find_columns_constant_within_contexts(dataset, context, context_columns).items():
@@ -66,7 +68,9 @@ def _find_columns_constant_within_contexts(
 
 
 def _average_values_by_context(output_values: FloatArray, context: Context) -> list[float] | None:
-    """Return the mean of a value of the outputs in each context; None if a context has no values."""
+    """Compute the mean of a value of outputs, such as their length, in each context. Returns None if a
+    context has no values.
+    """
     is_used = (context.codes >= 0) & ~np.isnan(output_values)
     codes = context.codes[is_used]
     counts = np.bincount(codes, minlength=len(context.values))

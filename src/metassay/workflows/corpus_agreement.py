@@ -1,4 +1,6 @@
-"""SPA and PA of corpus scores, next to those of mean item scores (`rank --analysis corpus`)."""
+"""Compare corpus scores and mean item scores by their agreement with human scores (`rank --analysis corpus`),
+measured by pairwise accuracy (PA) and soft pairwise accuracy (SPA).
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ def compare_corpus_scores_with_segment_means(
     comparison_settings: ComparisonSettings,
     metrics: Sequence[str] = DEFAULT_METRICS,
 ) -> list[CorpusAgreement]:
-    """Measure how well metrics agree with human scores, once by their corpus scores and once by the means of
-    their segment scores.
+    """Measure how well metrics agree with human scores about systems, once by corpus scores and once by the
+    means of segment scores.
     """
     texts = read(source)
     rows = []
@@ -54,8 +56,8 @@ def compare_corpus_scores_with_segment_means(
 
 
 def _compute_sufficient_statistics_of_outputs(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
-    """Compute the counts from which a corpus score is computed, such as matching n-grams: one row per output,
-    one column per count.
+    """Compute the counts that corpus scores are computed from, such as matching n-grams. Returns one row per
+    output and one column per count.
     """
     batches = build_table_of_outputs_to_score(text_dataset).split_into_batches()
     return np.concatenate([metric.statistics(batch.build_metric_batch(metric.needs)) for batch in batches])
@@ -64,9 +66,7 @@ def _compute_sufficient_statistics_of_outputs(metric: StatisticsMetric, text_dat
 def _arrange_statistics_by_system_and_item(
     text_dataset: Dataset, ranking_data: RankingData, output_statistics: FloatArray
 ) -> FloatArray:
-    """Arrange the counts of all outputs in an array with the axes system, item and count. Outputs without
-    text get NaN.
-    """
+    """Arrange the counts of all outputs in an array [systems, items, counts]. Missing outputs get NaN."""
     outputs = text_dataset.outputs
     grid = ScoreGrid.find_row_positions(
         outputs["system"], outputs["item"], ranking_data.cube.systems, ranking_data.cube.qualified_items
@@ -80,8 +80,8 @@ def _compare_corpus_and_segment_scores_of_metric(
     output_statistics: FloatArray,
     comparison_settings: ComparisonSettings,
 ) -> CorpusAgreement:
-    """Compute how often corpus scores and mean segment scores order two systems as people do (pairwise
-    accuracy).
+    """Compute how often the scores of one metric order two systems as people do, for corpus scores and for
+    means of segment scores.
     """
 
     def convert_statistics_to_corpus_scores(summed_statistics: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The pages of the dashboard as HTML. How they are served over HTTP is decided in `metassay.serve`."""
+"""Render the pages of the dashboard as HTML. `metassay.serve` serves them over HTTP."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class BadRequest(InputError):
 
 
 class Dashboard:
-    """Renders the pages of the web server that `metassay serve` starts. Several threads may use it at the
-    same time.
+    """Renders the pages of the web server that `metassay serve` starts. Several threads may use one dashboard
+    at the same time.
     """
 
     def __init__(self, runs: Sequence[str | Path], *, writable: bool) -> None:
@@ -84,7 +84,7 @@ class Dashboard:
         return content
 
     def render_pair_explorer_page(self, run_name: str, query_values: Mapping[str, Sequence[str]]) -> str:
-        """Render the page that lists the pairs of a run which match a query."""
+        """Render the page on which users search the pairs of a run, with the pairs that match a query."""
         for texts in query_values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
@@ -100,8 +100,8 @@ class Dashboard:
         view = self._collect_content_of_pair_search_page(run_name, run, explorer, page, other_table)
 
         def build_link_to_changed_query(**changes: Any) -> str:
-            """Return the URL of the same query with some fields changed. It leads to the first page of the
-            matching pairs.
+            """Return the URL of the same query with some fields changed. A changed query begins at its first
+            page.
             """
             if changes:
                 changes = {"page": 1, **changes}
@@ -126,14 +126,14 @@ class Dashboard:
                 raise BadRequest(error.message, location=error.location, remedy=error.remedy) from None
 
     def _open_run(self, run_name: str) -> RunFolder:
-        """Return the run with this name. An unknown name raises `PageNotFound`."""
+        """Open the run with this name. Raises `PageNotFound` if there is none."""
         run = self.runs.open_run(run_name)
         if run is None:
             raise PageNotFound("There is no run of this name.")
         return run
 
     def _get_searchable_pairs_of_run(self, run_name: str) -> tuple[PairExplorer, Lock]:
-        """Return the object that searches the pairs of a run, and the lock to hold while using it. It is
+        """Return the object that searches the pairs of a run, and the lock to hold while using it. Both are
         created anew if the files of the run changed.
         """
         run = self._open_run(run_name)
@@ -154,7 +154,7 @@ class Dashboard:
         pair_page: PairPage,
         other_pair_table: PairTable | None,
     ) -> ExplorerContent:
-        """Collect everything that the page with the pairs of a run shows."""
+        """Collect everything that the page on which users search the pairs of a run shows."""
         table = pair_explorer.table
         summary = self.runs.summarize_run(run_name)
         notes = read_notes(run_folder)

@@ -1,4 +1,4 @@
-"""`depend`: which systems each metric favours or disadvantages, compared with human scores."""
+"""`depend`: measure which systems each metric favours or disadvantages, compared with human scores."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
-        """The fitted curves from metric score to human score, by data set and metric. Empty if several
-        metrics were combined.
+        """The fitted curves that predict human scores from metric scores, by data set and metric. Empty if
+        metrics were compared with each other instead of human scores.
         """
         if self.human == PANEL:
             return {}  # the charts of curves are labelled as human scores
@@ -205,8 +205,8 @@ def _check_depend_options(data_source: Source, options: DependOptions) -> None:
 
 
 def _read_human_and_metric_scores(data_source: Source, options: DependOptions) -> SelectedScores:
-    """Read human and metric scores. Human scores may be missing if each metric is compared with the other
-    metrics.
+    """Read human and metric scores. Human scores may be missing if each metric is compared with the mean of
+    the other metrics.
     """
     weight_columns = () if options.weight is None else (options.weight,)
     scores = read_human_and_metric_scores(
@@ -222,8 +222,10 @@ def _create_or_resume_run_folder(
     sampling_settings: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
-    the result identify the run.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the data identify the run.
     """
     if options.out is None:
         return None
@@ -243,8 +245,8 @@ def _create_or_resume_run_folder(
 def _mark_metrics_that_ignore_output_text(
     selected_scores: SelectedScores,
 ) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
-    """Find on each data set the metrics whose scores do not depend on what an output says, and add notes
-    about them.
+    """Find the metrics whose scores do not depend on what an output says. Returns the data sets with notes on
+    these metrics, and the names of the metrics by data set.
     """
     cubes = []
     uninformed = {}
@@ -260,8 +262,8 @@ def _measure_metric_bias_towards_systems(
     sampling_settings: SamplingSettings,
     options: DependOptions,
 ) -> dict[str, DependenceAnalysis]:
-    """Measure on each data set how much metrics favour systems. Returns the analyses by the name of the data
-    set.
+    """Measure how much each metric favours some systems over others. Returns one analysis for
+    each data set.
     """
     workers = choose_worker_count(options.workers)
     analyses: dict[str, DependenceAnalysis] = {}
@@ -301,8 +303,8 @@ def _collect_notes_on_scores_and_analyses(
 def _write_predicted_human_scores(
     selected_scores: SelectedScores, options: DependOptions
 ) -> list[Correction]:
-    """Convert metric scores to predicted human scores and write them to a file. Returns how well the
-    predictions agree with human scores.
+    """Convert metric scores to predicted human scores and write the predictions to a file. Returns how well
+    they agree with the true human scores.
     """
     if options.correct is None:
         return []
@@ -319,8 +321,8 @@ def _write_predicted_human_scores(
 def _predict_human_scores_of_dataset(
     score_cube: ScoreCube, selected_scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
-    """Convert the scores of all metrics on one data set to predicted human scores, and also those of a
-    constant metric, for comparison.
+    """Convert the scores of each metric on one data set to predicted human scores, and evaluate the
+    predictions. A constant metric is evaluated for comparison.
     """
     human = score_cube.get_higher_is_better_scores(selected_scores.human)
     clusters = (
@@ -372,7 +374,7 @@ def _predict_human_scores_of_dataset(
 def _build_table_of_predicted_scores(
     score_cube: ScoreCube, metric_name: str, predicted_scores: FloatArray
 ) -> pl.DataFrame:
-    """Build a table of scores with one row per system and item."""
+    """Build a table of the predicted scores of one metric, with one row per system and item."""
     items = score_cube.qualified_items
     return pl.DataFrame(
         {

@@ -1,4 +1,6 @@
-"""`estimate`: the human score of every system, from labels on some items and a metric on all items."""
+"""`estimate`: estimate the human score of every system from labels on some items and a metric on
+all items.
+"""
 
 from __future__ import annotations
 
@@ -151,13 +153,13 @@ def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> Estim
 
 
 def _name_what_people_rated(labelled_scores: LabelledScores) -> str:
-    """Say what was chosen to be rated: items, or values of a column such as documents."""
+    """Return what people rated as a whole, in words: `items`, or the values of a column such as documents."""
     return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
 
 def _choose_target_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
-    """Choose what is estimated: the mean human score over the items in the data, or over all items that are
-    like these.
+    """Choose what is estimated: the mean human score over the items in the data, or over all items like
+    these.
 
     The default is these items, unless all of them are labelled: then nothing about them is left to estimate.
     """
@@ -171,8 +173,10 @@ def _choose_target_population(labelled_scores: LabelledScores, options: Estimate
 def _create_or_resume_run_folder(
     labelled_data: LabelledData, target: str, options: EstimateOptions
 ) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
-    the result identify the run.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the data identify the run.
     """
     if options.out is None:
         return None
@@ -196,8 +200,8 @@ def _create_or_resume_run_folder(
 def _estimate_human_scores_by_context(
     labelled_data: LabelledData, metric_choice: MetricChoice, target: str, options: EstimateOptions
 ) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
-    """Estimate the human scores of all systems within each context in which enough items are rated. Returns
-    also notes on the others.
+    """Estimate the human scores of all systems within each context, such as a domain, that has enough rated
+    items. Returns also notes on contexts that are left out.
 
     The metric is the one that was chosen on all items.
     """
@@ -241,8 +245,8 @@ def _convert_estimate_to_interval(estimate: IntervalEstimate) -> Interval:
 def _test_if_rated_items_are_random_sample(
     labelled_scores: LabelledScores, seed: int
 ) -> RandomSampleTest | None:
-    """Test whether the rated items differ from the other items by more than chance; None if that cannot be
-    tested.
+    """Test whether the rated items are a random sample of all items, as far as metric scores show. Returns
+    None if that cannot be tested.
     """
     check = check_labelled_items_are_random_sample(labelled_scores, np.random.default_rng(seed))
     if check is None:

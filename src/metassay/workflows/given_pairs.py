@@ -1,4 +1,4 @@
-"""Pairs that the user brings: a table with the columns item, output and worse."""
+"""Pairs that the user made: a table with the columns item, output and worse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EQUAL_OUTPUTS = "both sides of the pair are equal"
 
 
 def drop_identical_pairs(dataset: Dataset) -> Dataset:
-    """Leave out pairs whose two outputs have the same text. Their number is recorded in the data set."""
+    """Leave out pairs whose two outputs have the same text. The data set records how many were left out."""
     return dataset.filter_rows(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_OUTPUTS)
 
 
@@ -39,7 +39,7 @@ def build_output_pairs_from_user_table(dataset: Dataset) -> Pairs:
 
 
 def _warn_if_reference_is_labelled_worse(outputs: pl.DataFrame) -> list[str]:
-    """Return a warning if the output that is said to be worse is the reference in some pairs."""
+    """Return a warning if some pairs have the reference as the worse output."""
     if "references" not in outputs.columns:
         return []
     output_is_reference = pl.col("references").list.contains(pl.col("output"))

@@ -1,4 +1,4 @@
-"""Human pairs: two systems' outputs for one item that have different human scores."""
+"""Human pairs: the outputs of two systems for one item, of which one has the higher human score."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ PREFERRED_HUMAN_SCORES = ("mqm", "esa", "da_sqm", "da")
 
 @dataclass(frozen=True)
 class PairRows:
-    """Pairs of outputs ordered by human score, given by the row numbers of the better and of the worse
-    outputs.
-    """
+    """Pairs of a better and a worse output by human score. Both are given by row numbers."""
 
     better: LongArray
     worse: LongArray
@@ -61,10 +59,11 @@ def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
 def choose_human_score_for_comparison(
     dataset: Dataset, assay_settings: AssaySettings, requested_column: str | None
 ) -> tuple[str | None, list[str]]:
-    """Choose the human score by which results on perturbed pairs are checked; None if there is none.
+    """Choose the human score with which the results on perturbed outputs are compared. Returns None if there
+    is none, and notes for the user.
 
-    Returns the column and notes for the reader: the requested score, else the first of
-    `PREFERRED_HUMAN_SCORES`, else the first column; scores of single raters (`mqm:rater1`) come last.
+    The requested score is chosen, else the first of `PREFERRED_HUMAN_SCORES`, else the first column. Scores
+    of single raters (`mqm:rater1`) come last.
     """
     # Human pairs are compared with perturbed pairs; relevance judgements are the human scores of rankings.
     if assay_settings.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
@@ -88,8 +87,7 @@ def choose_human_score_for_comparison(
 def find_pairs_with_different_human_scores(
     dataset: Dataset, human_column: str, minimum_difference: float = 0.0
 ) -> PairRows:
-    """Find all pairs of outputs for the same item whose human scores differ by more than
-    `minimum_difference`.
+    """Find all pairs of outputs of the same item whose human scores differ by more than `minimum_difference`.
 
     Pairs with identical texts are left out, because no metric can tell them apart.
     """
@@ -110,8 +108,8 @@ def find_pairs_with_different_human_scores(
 def pair_outputs_by_human_score(
     dataset: Dataset, human_column: str, minimum_difference: float = 0.0
 ) -> Pairs:
-    """Build a table of pairs of outputs in which the output with the higher human score counts as the better
-    one.
+    """Build a table of pairs of outputs of the same item. The output with the higher human score is the
+    better one.
     """
     rows = find_pairs_with_different_human_scores(dataset, human_column, minimum_difference)
     outputs = dataset.outputs.select("item", "system", "output")
@@ -142,8 +140,8 @@ def measure_agreement_with_human_order(
     contexts: Sequence[Context],
     weights: FloatArray | None,
 ) -> HumanPairs | None:
-    """Measure how often each metric orders two outputs of an item as their human scores do; None if there are
-    no such pairs.
+    """Compare how metrics and people order two outputs of an item, for all pairs with different human scores.
+    Returns None if there are no such pairs.
     """
     rows = find_pairs_with_different_human_scores(dataset, human_column)
     if not len(rows):

@@ -1,4 +1,4 @@
-"""`judge`: how far judges can be trusted, and which families of systems they favour."""
+"""`judge`: measure how far judges can be trusted, and which families of systems they favour."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ NESTED_FIELDS = ("corrected", "intervals")
 
 
 class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
-    """Result of `judge`: how well judges agree with human labels, with each other, and with themselves when
-    they are asked again.
+    """Result of `judge`: how well judges agree with human labels, with each other, and with their own
+    repeated verdicts.
     """
 
     build_page = build_judge_page
     describe_result_for_terminal = describe_judge_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per judge and one column for each measure of its reliability."""
+        """Return a table with one row per judge and one column for each measure of reliability."""
         return pl.DataFrame(
             [_build_table_row_of_judge(entry) for entry in self.judges], infer_schema_length=None
         )
@@ -182,8 +182,8 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
 def _warn_of_judges_that_contradict_people(
     verdict_table: VerdictTable, judges: Sequence[JudgeEntry]
 ) -> list[str]:
-    """Return a note on judges that give higher grades to outputs that people find worse. Perhaps lower grades
-    are better.
+    """Return a note on judges that give higher grades to outputs that people find worse. For such a judge,
+    lower grades may be better.
     """
     if verdict_table.kind != GRADE:
         return []
@@ -201,8 +201,10 @@ def _warn_of_judges_that_contradict_people(
 def _create_or_resume_run_folder(
     rows_to_judge: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and the rows of the
-    table identify the run, in any order.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the rows of the table, in any order, identify the run.
     """
     if options.out is None:
         return None
@@ -235,7 +237,7 @@ def _ask_model_for_verdicts(
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
     """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
-    asked, and notes.
+    asked, and notes for the user.
     """
     asker = Asker.from_settings(cache_llm_answers_in_run_folder(llm_settings, run_folder) or llm_settings)
     rows_to_judge, connected_judge = ask_judge_about_rows(

@@ -47,7 +47,7 @@ class LabelledData:
 def read_labelled_scores(
     data_source: Source, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool
 ) -> LabelledData:
-    """Read a data set with metric scores for all items and human labels for some items.
+    """Read a data set that has metric scores for all items and human labels for some items.
 
     Systems without labels are left out if `needs_labels`. Items on which some system has no metric score are
     left out, and metrics that do not score every output of the remaining items. Also left out are metrics
@@ -124,7 +124,9 @@ def build_no_labels_error(human_column: str) -> InputError:
 def _read_human_and_metric_scores(
     data_source: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool
 ) -> SelectedScores:
-    """Read human and metric scores. The column of human scores may be missing if the labels are in a file."""
+    """Read human and metric scores. If the labels are in a file of their own, the data needs no column of
+    human scores.
+    """
     try:
         return read_human_and_metric_scores(data_source, options, needs_human_scores=False)
     except UnknownName:
@@ -139,8 +141,8 @@ def _read_human_and_metric_scores(
 def _add_human_scores_from_annotation_file(
     score_cube: ScoreCube, human_score_name: str, annotations: AnnotationFile, annotation_path: str
 ) -> ScoreCube:
-    """Add the labels in a file of ratings to the scores of a data set, with the probabilities of choosing
-    their items.
+    """Add the human scores in a file of ratings to a data set. The probability with which each item was
+    chosen for rating is added too.
     """
     system_positions = {name: row for row, name in enumerate(score_cube.systems)}
     item_positions = {name: column for column, name in enumerate(score_cube.qualified_items)}
@@ -170,8 +172,8 @@ def _add_human_scores_from_annotation_file(
 
 
 def _warn_of_unrated_items(annotation_file: AnnotationFile, annotation_path: str) -> list[str]:
-    """Return a note on the items in a file of ratings that nobody has rated. If they are too many, raise an
-    error.
+    """Return a note on chosen items that nobody has rated in a file of ratings. Raises an error if there are
+    too many.
 
     The probabilities in the file hold only if the chosen items are rated.
     """
@@ -197,8 +199,8 @@ def _choose_human_column(
     *,
     needs_labels: bool,
 ) -> str:
-    """Return the column of human scores that the user named, or that the file of ratings is for, or the only
-    one in the data.
+    """Return the name of the human score: the one that the user named, that of the file of ratings, or the
+    only one in the data.
 
     Without any label the name is `human`, unless `needs_labels`. A column that is empty on whole items may be
     a human score under an unusual name, so that the user has to name it, or the metrics.
@@ -235,8 +237,8 @@ def _reject_metrics_with_unscored_items(score_cubes: Sequence[ScoreCube]) -> Non
 def _choose_labelled_dataset(
     score_cubes: Sequence[ScoreCube], human_score: str, *, needs_labels: bool
 ) -> ScoreCube:
-    """Return the data set that has human labels, or the only data set if none has. Several candidates raise
-    an error.
+    """Return the data set that has human labels, or the only data set if none has any. Raises an error if
+    there are several.
     """
     labelled_cubes = [cube for cube in score_cubes if human_score in cube.human_scores]
     if needs_labels and not labelled_cubes:
@@ -266,9 +268,8 @@ def _is_probability_column(column_name: str) -> bool:
 
 
 def _get_item_sampling_probabilities(score_cube: ScoreCube) -> FloatArray | None:
-    """Read the probability with which each item was chosen to be labelled. Items without one get NaN.
-
-    None if the data has no such column.
+    """Return the probability with which each item was chosen to be labelled, or NaN for items without one.
+    Returns None if the data has no such column.
     """
     names = [name for name in score_cube.metric_scores if _is_probability_column(name)]
     if not names:
@@ -290,8 +291,8 @@ def _get_item_sampling_probabilities(score_cube: ScoreCube) -> FloatArray | None
 def _complete_selection_probabilities(
     probabilities: FloatArray | None, labelled_items: NDArray[np.bool_], items: Sequence[str]
 ) -> FloatArray | None:
-    """Check that each labelled item has a probability of being chosen, and set missing probabilities of other
-    items to 1.
+    """Check that each labelled item has a probability of having been chosen. Missing probabilities of other
+    items are set to 1.
 
     The probabilities of items without labels have no effect.
     """
@@ -317,8 +318,8 @@ def _find_items_scored_by_any_metric(score_cube: ScoreCube, metrics: Sequence[st
 def _select_metrics_without_missing_scores(
     score_cube: ScoreCube, metric_names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
-    """Return the scores of the metrics that score every output, reversed if lower is better, and a note on
-    the other metrics.
+    """Select the metrics that score every output. Returns their scores, reversed if lower is better, and a
+    note on the metrics that are left out.
     """
     metrics: dict[str, FloatArray] = {}
     incomplete: list[str] = []

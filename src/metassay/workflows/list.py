@@ -1,4 +1,4 @@
-"""`list`: metrics, meta-metrics, perturbations, readers and resources that are installed."""
+"""`list`: list the metrics, meta-metrics, perturbations, readers and resources that are installed."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
 
 
 class MetricList(ListResult, frozen=True, kw_only=True):
-    """All metrics that can be computed, in the order of their tasks and names."""
+    """All metrics that can be computed, sorted by task and name."""
 
     metrics: list[ListedMetric]
 
 
 class MetaMetricList(ListResult, frozen=True, kw_only=True):
-    """All meta-metrics that `rank` can use."""
+    """All meta-metrics, which measure how well a metric agrees with human scores, that `rank` can use."""
 
     meta_metrics: list[ListedMetaMetric]
 
 
 class PerturbationList(ListResult, frozen=True, kw_only=True):
-    """All perturbations that can be applied, sorted by name."""
+    """All perturbations (rules that make an output worse) that can be applied, sorted by name."""
 
     perturbations: list[ListedPerturbation]
 
@@ -57,7 +57,7 @@ class ReaderList(ListResult, frozen=True, kw_only=True):
 
 
 class ResourceList(ListResult, frozen=True, kw_only=True):
-    """All language resources, installed or not."""
+    """All language resources, such as dictionaries, whether they are installed or not."""
 
     resources: list[ListedResource]
 
@@ -79,7 +79,7 @@ def list_task_names() -> list[str]:
 
 
 def list_metrics() -> MetricList:
-    """List all metrics, in the order of their tasks and names."""
+    """List all metrics, sorted by task and name."""
     from metassay.metrics.registry import format_metric_name, load_metric_classes
 
     metrics = [
@@ -112,7 +112,7 @@ def list_meta_metrics() -> MetaMetricList:
 
 
 def list_perturbations() -> PerturbationList:
-    """List all perturbations, sorted by name."""
+    """List all perturbations (rules that make an output worse), sorted by name."""
     from metassay.perturbations.registry import find_perturbations_for, load_perturbations
     from metassay.tasks import load_tasks
 

@@ -1,4 +1,6 @@
-"""Load metrics from the user's own files: `FILE.py:NAME`, or a program."""
+"""Load metrics from files of the user: a class or function in a Python file (`FILE.py:NAME`), or
+a program.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from metassay.specs import split_metric_names
 def collect_requested_metrics(
     metrics: MetricChoice, metric_files: Sequence[str]
 ) -> list[str | Metric | Callable[..., Any]] | None:
-    """Return the requested metrics followed by those defined in files of the user; None if there are none."""
+    """Return the requested metrics, followed by those that files of the user define. Returns None if there
+    are none.
+    """
     chosen: list[str | Metric | Callable[..., Any]] = []
     if metrics is not None:
         chosen += split_metric_names(metrics)
@@ -26,8 +30,8 @@ def collect_requested_metrics(
 
 
 def load_metric_from_file(file_and_metric_name: str) -> Metric:
-    """Load a metric of the user: the class or function that `FILE.py:NAME` names, or a program that computes
-    scores.
+    """Load a metric of the user from a class or function in a Python file (`FILE.py:NAME`), or from a program
+    that computes scores.
 
     Errors in the user's code are described with the line of that code.
     """

@@ -1,4 +1,4 @@
-"""`models`: the neural models on this machine."""
+"""`models`: list the neural models on this machine."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _find_models_in_installed_packages() -> Iterator[tuple[str, Path]]:
 
 
 def _find_metrics_that_can_use_model(model_folder: Path) -> str | None:
-    """Return the names of the metrics that can use the model in a folder; None if there are none."""
+    """Return the names of the metrics that can use the model in a folder, or None if there are none."""
     if (model_folder / "hparams.yaml").is_file():
         hparams = read_hyperparameters(model_folder / "hparams.yaml")
         model_class = str(hparams.get("class_identifier"))
@@ -126,7 +126,7 @@ def _find_metrics_that_can_use_model(model_folder: Path) -> str | None:
 
 
 def _describe_installed_model(model_name: str, model_folder: Path, metric_names: str) -> InstalledModel:
-    """Describe a model by its size, a hash of its weights, its languages and its licence."""
+    """Describe a model by size, a hash of the weights, languages and licence."""
     weights: list[Path] = []
     note = None
     try:
@@ -163,7 +163,7 @@ def _find_model_weight_files(model_folder: Path, model_name: str) -> list[Path]:
 
 
 def _read_licence_of_model(model_folder: Path) -> str | None:
-    """Return the licence that the README file of a model names; None if it names none."""
+    """Return the licence that the README file of a model names, or None if it names none."""
     file = model_folder / "README.md"
     if not file.is_file():
         return None

@@ -1,8 +1,9 @@
-"""Options of the verbs.
+"""Options of the commands.
 
-For each verb a `…Settings` class holds what decides its results, and an `…Options` class adds how data is
-read and how the verb runs. Each field is an option of the command line and a keyword of the Python function.
-Nothing heavy is imported here, because the command line imports this module before it parses.
+For each command, a `…Settings` class holds the options that decide the result, and an `…Options` class adds
+those that say how data is read and how the command runs. Each field is an option of the command line and a
+keyword of the Python function. Nothing heavy is imported here, because the command line imports this module
+before it parses.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from metassay.llm.settings import LlmSettings
 from metassay.options import (
     DATA_PANEL,
     PERTURBED_PAIRS,
-    ExecutionOptions,
     FilePath,
     FilePaths,
     Names,
     OutputReadOptions,
+    RunOptions,
     Settings,
     TableReadOptions,
     declare_cli_option,
@@ -48,7 +49,7 @@ META_METRIC_NAMES = "{meta_metrics}"
 TESTS_PANEL = "Tests"
 SCORES_PANEL = "Scores"
 
-# Options that several verbs have.
+# Options that several commands have.
 MetricsOption = Annotated[
     MetricChoice,
     declare_cli_option(
@@ -104,7 +105,7 @@ class ScoreReadOptions(TableReadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSettings(Settings):
-    """Options that are specific to `check`."""
+    """The options of `check` that decide its result."""
 
     metrics: MetricsOption = None
     normalize: NormalizeOption = None
@@ -112,7 +113,7 @@ class CheckSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class AssaySettings(Settings):
-    """Options that are specific to `assay`."""
+    """The options of `assay` that decide its result."""
 
     metrics: MetricsOption = None
     contexts: Annotated[
@@ -147,9 +148,7 @@ class AssaySettings(Settings):
     ] = "tau_ap_b"
     normalize: NormalizeOption = None
     preprocess: PreprocessOption = "none"
-    keep_references: Annotated[
-        bool, declare_cli_option("Keep systems whose outputs are the references.", "--keep-references")
-    ] = False
+    keep_references: KeepReferencesOption = False
     strict_resources: StrictResourcesOption = False
     valid_pairs: Annotated[
         bool | None,
@@ -217,7 +216,7 @@ class AssaySettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSettings(Settings):
-    """Options that are specific to `score`."""
+    """The options of `score` that decide its result."""
 
     metrics: MetricsOption = None
     aggregate: Annotated[
@@ -282,7 +281,7 @@ class ScoreSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class PerturbSettings(Settings):
-    """Options that are specific to `perturb`."""
+    """The options of `perturb` that decide its result."""
 
     perturbations: PerturbationsOption = None
     per_output: Annotated[
@@ -303,7 +302,7 @@ class PerturbSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateSettings(Settings):
-    """Options that are specific to `aggregate`."""
+    """The options of `aggregate` that decide its result."""
 
     metrics: Annotated[
         MetricChoice,
@@ -370,7 +369,7 @@ class ComparedScoresSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class RankSettings(ComparedScoresSettings):
-    """Options that are specific to `rank`."""
+    """The options of `rank` that decide its result."""
 
     meta: Annotated[
         Names,
@@ -458,7 +457,7 @@ class RankSettings(ComparedScoresSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class DependSettings(ComparedScoresSettings):
-    """Options that are specific to `depend`."""
+    """The options of `depend` that decide its result."""
 
     by: Annotated[
         str, declare_cli_option("Measure which values of this column a metric favours.", metavar="COLUMN")
@@ -530,7 +529,7 @@ class LabelSettings(ComparedScoresSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateSettings(LabelSettings):
-    """Options that are specific to `estimate`."""
+    """The options of `estimate` that decide its result."""
 
     context: Annotated[
         Names | None,
@@ -553,7 +552,7 @@ class EstimateSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotateSettings(LabelSettings):
-    """Options that are specific to `annotate`."""
+    """The options of `annotate` that decide its result."""
 
     count: Annotated[int | None, declare_cli_option("Choose this number of items.", minimum=1)] = None
     width: Annotated[
@@ -584,7 +583,7 @@ class AnnotateSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """Options that are specific to `judge`."""
+    """The options of `judge` that decide its result."""
 
     judge: Annotated[
         str | None,
@@ -645,7 +644,7 @@ class JudgeSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeOptions(JudgeSettings):
-    """All keywords of `judge`."""
+    """All options of the function `judge`. Callers pass them as keywords."""
 
     join: FilePaths | None = None
     columns: Mapping[str, str] | None = None
@@ -659,15 +658,15 @@ class JudgeOptions(JudgeSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(CheckSettings, OutputReadOptions):
-    """All keywords of `check`."""
+    """All options of the function `check`. Callers pass them as keywords."""
 
     workers: int | None = None
     out: str | Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssayOptions(ExecutionOptions, AssaySettings):
-    """All keywords of `assay`."""
+class AssayOptions(RunOptions, AssaySettings):
+    """All options of the function `assay`. Callers pass them as keywords."""
 
     llm: LlmSettings | None = None
     cache: str | Path | None = None
@@ -676,46 +675,46 @@ class AssayOptions(ExecutionOptions, AssaySettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AssayPartsOptions(AssayOptions):
-    """All keywords of `score_selected_assay_batches`."""
+    """All options of the function `score_selected_assay_batches`. Callers pass them as keywords."""
 
     parts: Collection[int] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ExecutionOptions, ScoreSettings):
-    """All keywords of `score`."""
+class ScoreOptions(RunOptions, ScoreSettings):
+    """All options of the function `score`. Callers pass them as keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerturbOptions(ExecutionOptions, PerturbSettings):
-    """All keywords of `perturb`."""
+class PerturbOptions(RunOptions, PerturbSettings):
+    """All options of the function `perturb`. Callers pass them as keywords."""
 
     llm: LlmSettings | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggregateOptions(ExecutionOptions, AggregateSettings):
-    """All keywords of `aggregate`."""
+class AggregateOptions(RunOptions, AggregateSettings):
+    """All options of the function `aggregate`. Callers pass them as keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankOptions(ExecutionOptions, ScoreReadOptions, RankSettings):
-    """All keywords of `rank`."""
+class RankOptions(RunOptions, ScoreReadOptions, RankSettings):
+    """All options of the function `rank`. Callers pass them as keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DependOptions(ExecutionOptions, ScoreReadOptions, DependSettings):
-    """All keywords of `depend`."""
+class DependOptions(RunOptions, ScoreReadOptions, DependSettings):
+    """All options of the function `depend`. Callers pass them as keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateOptions(ExecutionOptions, ScoreReadOptions, EstimateSettings):
-    """All keywords of `estimate`."""
+class EstimateOptions(RunOptions, ScoreReadOptions, EstimateSettings):
+    """All options of the function `estimate`. Callers pass them as keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotateOptions(ExecutionOptions, ScoreReadOptions, AnnotateSettings):
-    """All keywords of `annotate`."""
+class AnnotateOptions(RunOptions, ScoreReadOptions, AnnotateSettings):
+    """All options of the function `annotate`. Callers pass them as keywords."""
 
 
 def list_meta_metric_names() -> list[str]:

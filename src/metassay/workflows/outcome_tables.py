@@ -1,4 +1,6 @@
-"""Tables of pairs in a run folder: outcomes of every metric, and what the pair explorer shows."""
+"""Build tables of pairs for the run folder: whether each metric ordered each pair correctly, and what the
+dashboard shows of the pairs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _NAME_COLUMNS = ("system", "perturbation", "worse_system")
 
 @dataclass(frozen=True)
 class ShardPosition:
-    """Where a slice (shard) of a data set begins, and the names of all systems and perturbations of the whole
+    """Where a slice (shard) of a data set begins, and the names of all systems and perturbations in the whole
     data set.
     """
 
@@ -34,8 +36,8 @@ class ShardPosition:
 
 
 def build_pair_outcome_table(scored_pairs: ScoredPairs) -> pl.DataFrame:
-    """Build a table that says for each pair and metric whether the metric ordered the pair correctly: 1
-    right, 0 tie, −1 wrong, null undefined.
+    """Build a table that says for each pair and metric whether the metric ordered the pair correctly. The
+    values are 1 (right), 0 (tie), −1 (wrong) and null (undefined).
     """
     columns = [pl.Series("sampled", scored_pairs.is_sampled)]
     for metric, outcomes in zip(scored_pairs.outcomes.metrics, scored_pairs.outcomes.outcomes):
@@ -51,7 +53,8 @@ def build_pair_search_table(
     metrics: Sequence[Metric],
     shard_position: ShardPosition | None = None,
 ) -> pl.DataFrame:
-    """Build the table of sampled pairs for the dashboard page on which users search pairs.
+    """Build the table of pairs in which users of the dashboard search, with contexts, human scores and metric
+    scores.
 
     `shard_position` is given where the data set is a shard of a larger one.
     """
@@ -85,7 +88,7 @@ def _build_score_columns_of_metric(
     scored_pairs: ScoredPairs, metric_index: int, metric_name: str, score_sign: float
 ) -> list[pl.Series]:
     """Build four columns for one metric: whether it ordered each pair correctly, its scores of both outputs,
-    and their difference.
+    and the difference of the scores (margin).
 
     The margin is positive if the metric prefers the better output.
     """
@@ -114,7 +117,7 @@ def _encode_names_as_enum(names: pl.Series, shard_position: ShardPosition | None
 def _find_human_scores_of_worse_outputs(
     pairs: pl.DataFrame, outputs: pl.DataFrame, human_column: str
 ) -> pl.Series:
-    """Return the human score of the worse output of each pair, for pairs of two systems."""
+    """Return the human score of the worse output of each pair. The worse output comes from another system."""
     worse_outputs = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
     scores = outputs.select("item", "system", pl.col(human_column).cast(pl.Float64))
     joined = worse_outputs.join(scores, on=["item", "system"], how="left", maintain_order="left")

@@ -1,4 +1,6 @@
-"""Statistics and segment scores of every output, for `score` and `aggregate`."""
+"""Score every output, for `score` and `aggregate`, and compute the counts from which corpus scores are
+computed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class OutputScores:
     """The scores of all outputs by metric, and the counts (such as matching n-grams) from which corpus scores
     are computed.
 
-    Metrics without sufficient statistics are only in `segment_scores`.
+    Metrics without such counts are only in `segment_scores`.
     """
 
     segment_scores: Mapping[str, Scores]
@@ -44,7 +46,9 @@ def score_outputs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> OutputScores:
-    """Score every output with every metric. The counts from which corpus scores are computed are kept."""
+    """Score every output with every metric. Returns also the counts from which corpus scores are computed,
+    such as matching n-grams.
+    """
     rows = build_table_of_outputs_to_score(dataset)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
@@ -66,9 +70,7 @@ def _compute_statistics_and_scores_of_outputs(
     workers: int | None,
     progress: Progress | None,
 ) -> OutputScores:
-    """Compute for each output the counts that a corpus score is computed from, and the score of the output
-    itself.
-    """
+    """Compute the score of each output, and the counts from which corpus scores are computed."""
     for metric in metrics:
         output_rows.check_fields_needed_by_metric(metric)
     batches = list(output_rows.split_into_batches())
@@ -103,9 +105,9 @@ def _compute_statistics_and_scores_of_outputs(
 def arrange_scores_by_system_and_item(
     dataset: Dataset, output_scores: OutputScores, cluster_column: str | None = None
 ) -> list[ScoreCube]:
-    """Arrange the scores of outputs by metric, system and item, in one array per metric and test set.
+    """Arrange the scores of outputs in one array [systems, items] for each metric and test set.
 
-    The cubes have `cluster_column` as metadata of their items, if it is given.
+    If `cluster_column` is given, its values are added as metadata of the items.
     """
     clusters = None if cluster_column is None else _find_clusters_of_items(dataset, cluster_column)
     test_sets = list_test_set_of_each_output(dataset)
@@ -122,7 +124,9 @@ def arrange_scores_by_system_and_item(
 
 
 def _find_clusters_of_items(dataset: Dataset, cluster_column: str) -> dict[str, str | None]:
-    """Return the value of a column, such as the document, for each item; None if an item has no value."""
+    """Return the value of a column, such as the document, for each item, or None where the value
+    is missing.
+    """
     if cluster_column not in dataset.metadata:
         raise UnknownName("cluster column", cluster_column, dataset.metadata)
     values = dataset.outputs.select("item", pl.col(cluster_column).cast(pl.String).alias("cluster")).unique()
@@ -145,7 +149,10 @@ def _build_score_cube_of_test_set(
     output_scores: OutputScores,
     human_scores: Mapping[str, Scores],
 ) -> ScoreCube:
-    """Arrange the scores of one test set by system and item. `rows` are the row numbers of its outputs."""
+    """Arrange the scores of one test set by system and item.
+
+    `rows` are the row numbers of its outputs.
+    """
     keys = dataset.outputs.select("system", "item")[rows]
     row_numbers = rows.to_numpy()
     grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)

@@ -1,4 +1,4 @@
-"""Weights of outputs: a column of the data, or how typical an output is of its context."""
+"""Compute weights of outputs: from a column of the data, or from how typical an output is of its context."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ UNIFORM = "uniform"
 def compute_weight_of_each_output(
     dataset: Dataset, weight_option: str | None, contexts: Sequence[Context]
 ) -> FloatArray | None:
-    """Return a weight for each output, from a column or by how typical the output is; None if all outputs
-    count the same.
+    """Return a weight for each output, from a column of the data or by how typical the output is of its
+    context. Returns None if all outputs count the same.
 
     `density` weighs an output by the density of its (first) context, estimated from the lengths of output,
     reference and source, so that odd outputs count less.
@@ -49,7 +49,7 @@ def compute_weight_of_each_output(
 
 
 def _compute_logarithms_of_text_lengths(dataset: Dataset) -> FloatArray:
-    """Return the logarithmic lengths of each output, its reference and its source, in words."""
+    """Compute the logarithms of the lengths, in words, of each output, its reference and its source."""
     outputs = dataset.outputs
     lengths = [count_words(outputs["output"])]
     if "references" in outputs.columns:

@@ -1,4 +1,6 @@
-"""Finds the pairs of a run that match a query, counts outcomes over them, and reads one page of them."""
+"""Search the pairs of a run: find those that match a query, count how often metrics are right on them, and
+read one page.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class OtherRun:
 
 
 class PairExplorer:
-    """Searches the pairs of one run, for the dashboard. The results of the latest queries are cached."""
+    """Searches the pairs of one run, for the dashboard. The results of recent queries are cached."""
 
     def __init__(self, pair_table: PairTable) -> None:
         self.table = pair_table
@@ -63,8 +65,8 @@ class PairExplorer:
     def read_search_result_page(
         self, search_query: PairQuery, compared_table: PairTable | None = None
     ) -> PairPage:
-        """Return the pairs on one page of the pairs that match a query, and how often each metric is right,
-        wrong or tied on all of them.
+        """Read one page of the pairs that match a query. Returns also how often each metric is right, wrong
+        or tied on all matching pairs.
 
         `compared_table` has the pairs of the run that the query compares with.
         """
@@ -81,7 +83,7 @@ class PairExplorer:
             shown_metrics = self.choose_shown_metrics(search_query)
             matching = self._find_matching_pairs(search_query, other_run)
             self._count_right_and_wrong_pairs(matching, shown_metrics)
-            order = self._sort_pairs_by_better_minus_worse_score(search_query, matching, other_run)
+            order = self._sort_pairs_by_margin(search_query, matching, other_run)
             joint_outcomes = self._cross_tabulate_outcomes_of_two_metrics(search_query, other_run)
         listed = matching.count if order is None else len(order)
         # Negated floor division rounds up.
@@ -111,9 +113,9 @@ class PairExplorer:
         )
 
     def choose_shown_metrics(self, search_query: PairQuery) -> list[str]:
-        """Return the metrics that the page shows: those that the query names.
+        """Return the metrics whose scores the page shows. The query may name them.
 
-        Without a list: the metrics that it filters by, and the first ones of the run.
+        If it names none, these are the metrics by which it filters, and the first metrics of the run.
         """
         if search_query.shown:
             return list(search_query.shown)
@@ -125,13 +127,13 @@ class PairExplorer:
 
     @property
     def part_count_for_text_search(self) -> int:
-        """The number of parts into which a large run is divided for searching texts. One query searches one
-        part.
+        """The number of parts into which a large run is divided to search texts. One query
+        searches one part.
         """
         return max(1, -(-self.table.total // SEARCH_PART))
 
     def _find_pairs_in_other_run(self, other_pair_table: PairTable) -> OtherRun:
-        """Find the pairs of this run in another run. The latest result is kept."""
+        """Find the row of each pair in another run, which the user compares with this one."""
         # Matching the pairs of two runs is a join over all of them, so the latest one is kept.
         if self._other_run is None or self._other_run.table is not other_pair_table:
             self._other_run = OtherRun(other_pair_table, self.table.find_rows_in_other_run(other_pair_table))
@@ -176,16 +178,16 @@ class PairExplorer:
         return matching
 
     def _compute_row_range_for_text_search(self, search_query: PairQuery) -> tuple[int, int]:
-        """Return the first and the last row number of that part of the run in which the query searches a
-        text.
+        """Return the first and the last row number of the part of the run in which a query
+        searches a text.
         """
         first_of_last_part = (self.table.total - 1) // SEARCH_PART * SEARCH_PART
         first = min((search_query.part - 1) * SEARCH_PART, first_of_last_part)
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
     def _find_rows_with_searched_text(self, search_query: PairQuery) -> Rows:
-        """Find the rows of the pairs of which an output contains the searched text, within the searched part
-        of the run.
+        """Find the pairs of which one output contains the searched text, within one part of the run. Returns
+        row numbers.
         """
         first, last = self._compute_row_range_for_text_search(search_query)
         key = (search_query.text, first)
@@ -202,11 +204,11 @@ class PairExplorer:
     def _find_pairs_passing_filters(
         self, search_query: PairQuery, *, filter_by_outcome: bool, filter_by_other_outcome: bool
     ) -> NDArray[np.bool_] | None:
-        """Return which pairs pass the filters of a query, except for the searched text; None if the query has
-        no filters.
+        """Return for every pair whether it passes the filters of a query, except for the searched text.
+        Returns None if there are no such filters.
 
-        The two outcomes that a query may ask for are filters only with `filter_by_outcome` and
-        `filter_by_other_outcome`.
+        A query may filter by the outcomes of two metrics. These filters are applied only with
+        `filter_by_outcome` and `filter_by_other_outcome`.
         """
         filters = {
             "system": search_query.system,
@@ -216,13 +218,10 @@ class PairExplorer:
         }
         masks = [self.table.find_pairs_with_value(column, name) for column, name in filters.items() if name]
         if filter_by_outcome and search_query.metric and search_query.outcome:
-            masks.append(
-                self.table.read_correctness_of_each_pair(search_query.metric)
-                == OUTCOME_CODES[search_query.outcome]
-            )
+            masks.append(self.table.read_outcomes(search_query.metric) == OUTCOME_CODES[search_query.outcome])
         if filter_by_other_outcome and search_query.other_metric and search_query.other_outcome:
             masks.append(
-                self.table.read_correctness_of_each_pair(search_query.other_metric)
+                self.table.read_outcomes(search_query.other_metric)
                 == OUTCOME_CODES[search_query.other_outcome]
             )
         if not masks:
@@ -234,24 +233,24 @@ class PairExplorer:
         return combined
 
     def _count_right_and_wrong_pairs(self, matching_pairs: MatchingPairs, metrics: Sequence[str]) -> None:
-        """Count how often metrics are right, wrong or tied on the matching pairs. The counts are added to
-        `matching_pairs.outcome_counts`.
+        """Count how often each metric is right, wrong or tied on the matching pairs. The counts are stored in
+        `matching_pairs`.
         """
         for metric in metrics:
             if metric in matching_pairs.outcome_counts:
                 continue
-            outcomes = self.table.read_correctness_of_each_pair(metric)
+            outcomes = self.table.read_outcomes(metric)
             if matching_pairs.rows is not None:
                 outcomes = outcomes[matching_pairs.rows]
             matching_pairs.outcome_counts[metric] = {
                 name: int(np.count_nonzero(outcomes == code)) for name, code in OUTCOME_CODES.items()
             }
 
-    def _sort_pairs_by_better_minus_worse_score(
+    def _sort_pairs_by_margin(
         self, search_query: PairQuery, matching_pairs: MatchingPairs, other_run: OtherRun | None
     ) -> Rows | None:
-        """Sort the matching pairs by the difference of their scores, as the query asks. Returns the first
-        rows, or None if it asks for no order.
+        """Sort the matching pairs by margin, which is the score of the better output minus that of the worse
+        one. Returns the first rows, or None if the query does not sort.
         """
         if not search_query.order or not search_query.metric:
             return None
@@ -260,7 +259,7 @@ class PairExplorer:
             sign = 1 if search_query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
             best_margins = np.empty(0)
-            for number, margins in enumerate(self.table.read_better_minus_worse_scores(search_query.metric)):
+            for number, margins in enumerate(self.table.read_margins(search_query.metric)):
                 start = number * ROWS_PER_READ
                 stop = start + len(margins)
                 rows = np.arange(start, stop, dtype=np.uint32)
@@ -278,7 +277,7 @@ class PairExplorer:
     def _cross_tabulate_outcomes_of_two_metrics(
         self, search_query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
-        """Count on how many pairs two metrics are both right, or one is right and the other wrong, and
+        """Count on how many pairs two metrics are both right, both wrong, one right and the other wrong, and
         so on.
         """
         if not search_query.metric or not search_query.other_metric:
@@ -296,9 +295,9 @@ class PairExplorer:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
                 has_text[self._find_rows_with_searched_text(search_query)] = True
                 mask = has_text if mask is None else mask & has_text
-            outcomes = self.table.read_correctness_of_each_pair(search_query.metric)
+            outcomes = self.table.read_outcomes(search_query.metric)
             other_table = self.table if other_run is None else other_run.table
-            other_outcomes = other_table.read_correctness_of_each_pair(search_query.other_metric)
+            other_outcomes = other_table.read_outcomes(search_query.other_metric)
             other_rows = None if other_run is None else other_run.rows
             counts = count_joint_occurrences(
                 outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows
@@ -313,12 +312,12 @@ class PairExplorer:
 
 
 def _get_path_of_other_run(other_run: OtherRun | None) -> str:
-    """Return the path of the file of the other run; empty if there is none."""
+    """Return the path of the pair file of the other run, or an empty text if there is no other run."""
     return "" if other_run is None else str(other_run.table.file)
 
 
 def _add_to_bounded_cache(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
-    """Add a value to a cache, and remove the oldest values if it has become too large."""
+    """Add a value to a cache. If the cache has become too large, the oldest values are removed."""
     cache[key] = value
     while len(cache) > CACHED_RESULTS:
         cache.popitem(last=False)
@@ -343,8 +342,8 @@ def _reject_unknown_names_in_query(
 
 
 def _build_text_search_expression(pair_table: PairTable, column: str, searched_text: str) -> pl.Expr:
-    """Return a Polars expression that is true for the rows whose column contains the searched text, in upper
-    or lower case.
+    """Build a Polars expression that is true for rows whose column contains the searched text. Case is
+    ignored.
     """
     texts = pl.col(column)
     if pair_table.texts.collect_schema()[column] != pl.String:
@@ -354,19 +353,17 @@ def _build_text_search_expression(pair_table: PairTable, column: str, searched_t
 
 
 def _select_rows_shared_with_other_run(pair_rows: Rows, search_query: PairQuery, other_run: OtherRun) -> Rows:
-    """Select the rows of those pairs that another run has too, with the outcome there that the query asks
-    for.
+    """Select the pairs that another run has too. If the query filters by the outcome there, only pairs with
+    this outcome are selected.
     """
     common_rows = pair_rows[other_run.rows[pair_rows] >= 0]
     if not search_query.other_metric or not search_query.other_outcome:
         return common_rows
-    outcomes = other_run.table.read_correctness_of_each_pair(search_query.other_metric)[
-        other_run.rows[common_rows]
-    ]
+    outcomes = other_run.table.read_outcomes(search_query.other_metric)[other_run.rows[common_rows]]
     selected: Rows = common_rows[outcomes == OUTCOME_CODES[search_query.other_outcome]]
     return selected
 
 
 def _estimate_memory_of_search_result(matching_pairs: MatchingPairs) -> int:
-    """Estimate how many bytes of memory the pairs that match a query take."""
+    """Estimate how many bytes of memory a list of matching pairs takes."""
     return 4096 if matching_pairs.rows is None else 4096 + matching_pairs.rows.nbytes

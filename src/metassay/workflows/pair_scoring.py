@@ -1,4 +1,4 @@
-"""Score the outputs and worse outputs of pairs with every metric, and compare the two scores."""
+"""Score the better and the worse output of pairs with every metric, and compare the two scores."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class ScoredPairs:
     spilled: SpilledPairs | None = None
 
     def assign_sampled_pairs_to_contexts(self, context_column: Context) -> PairContexts:
-        """Return the context of each sampled pair in one column: that of its better output and, in pairs of
-        two systems, also that of the worse.
+        """Return the context (such as the domain) of each sampled pair in one column. If the outputs of a
+        pair come from two systems, both contexts are returned.
         """
         rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
@@ -98,9 +98,9 @@ def score_output_pairs(
     """Score both outputs of every pair with every metric, and determine whether each metric ordered the pair
     correctly.
 
-    Language models are only asked about the pairs in `sample`, because each question costs.
-    `additional_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
-    `first_batch`.
+    Language models are asked only about the pairs in `sampled_pairs`, because each question costs.
+    `additional_output_rows` are outputs without pairs that the other metrics score too. Batches are numbered
+    from `first_batch_number`.
     """
     rows = find_row_numbers_of_better_outputs(dataset, output_pairs)
     is_sampled = _mark_pairs_in_sample(output_pairs, sampled_pairs)
@@ -150,7 +150,7 @@ def score_output_pairs(
 
 
 def _mark_pairs_in_sample(all_pairs: Pairs, sampled_pairs: Pairs) -> BoolArray:
-    """Return for every pair whether it is in the sample."""
+    """Return for every pair whether the sample contains it."""
     if sampled_pairs is all_pairs:
         return np.ones(all_pairs.frame.height, dtype=np.bool_)
     key = [*OUTPUT_KEY, "perturbation"]
@@ -169,7 +169,7 @@ def _score_text_pairs(
     additional_output_rows: LongArray | None,
 ) -> PairScores:
     """Score both texts of every pair with every metric. Language models score only the pairs in the sample;
-    their other scores are NaN.
+    the other pairs get NaN from them.
 
     A judge that compares two outputs gives the better one its verdict as score, and the other 1 - verdict.
     """
@@ -231,7 +231,7 @@ def _score_text_pairs(
 
 @dataclass(frozen=True)
 class _SingleOutputScores:
-    """The scores of both outputs of every pair, and the scores of single outputs at the rows
+    """The scores of both outputs of every pair, and the scores of each distinct output, whose row numbers are
     `output_rows`.
     """
 
@@ -251,7 +251,9 @@ def _score_both_outputs_of_pairs(
     first_batch_number: int,
     additional_output_rows: LongArray | None,
 ) -> _SingleOutputScores:
-    """Score both outputs of all pairs with those metrics that score one output at a time."""
+    """Score both outputs of every pair with metrics that score one output at a time. An output with several
+    pairs is scored once.
+    """
     rows = find_row_numbers_of_better_outputs(dataset, pairs)
     output_rows = _merge_distinct_row_numbers(rows, additional_output_rows)
     scored = score_rows(
@@ -285,7 +287,7 @@ def score_selected_pair_batches(
     first_batch_number: int = 0,
     additional_output_rows: LongArray | None = None,
 ) -> SelectedBatches:
-    """Score and store the selected batches of a run that several processes share. Metrics that ask a language
+    """Score and store some of the batches of a run that several processes share. Metrics that ask a language
     model are left out.
     """
     if execution_options.score_store is None:
@@ -303,7 +305,7 @@ def score_selected_pair_batches(
 
 
 def list_texts_of_pairs(dataset: Dataset, output_pairs: Pairs) -> pl.DataFrame:
-    """List every text that metrics score for these pairs, with its reference and source."""
+    """List every text that metrics score for some pairs, with reference and source."""
     return _list_better_then_worse_outputs(
         dataset, output_pairs, find_row_numbers_of_better_outputs(dataset, output_pairs), None
     ).frame
@@ -315,8 +317,10 @@ def _list_better_then_worse_outputs(
     rows_of_better_outputs: LongArray,
     additional_output_rows: LongArray | None,
 ) -> OutputRows:
-    """List the outputs that metrics score: each output that has pairs or is in `additional_rows` once, then
-    the worse output of each pair.
+    """List all texts to score: first each output that has pairs, once, and then the worse output of each
+    pair.
+
+    Outputs in `additional_output_rows` are listed with the first, although they have no pairs.
     """
     scored_rows = _merge_distinct_row_numbers(rows_of_better_outputs, additional_output_rows)
     base = build_table_of_outputs_to_score(dataset)
@@ -337,7 +341,7 @@ def _list_better_then_worse_outputs(
 def _replace_by_preprocessed_texts(
     output_texts: pl.Series, pairs: Pairs, output_positions: LongArray
 ) -> pl.Series:
-    """Replace outputs by their preprocessed texts, from which their pairs were made."""
+    """Replace the texts of outputs by preprocessed texts, from which the pairs were made."""
     # All pairs of an output have the same preprocessed text, so that of the first pair is enough.
     distinct_positions, first_pairs = np.unique(output_positions, return_index=True)
     return output_texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
@@ -360,7 +364,7 @@ def _score_pairs_of_ranked_lists(
 
 
 def find_row_numbers_of_better_outputs(dataset: Dataset, output_pairs: Pairs) -> LongArray:
-    """Return the row number of the better output of each pair in the data set."""
+    """Return the row number that the better output of each pair has in the data set."""
     if output_pairs.rows is not None:
         return output_pairs.rows
     index = dataset.outputs.select(OUTPUT_KEY).with_row_index("row")
@@ -371,7 +375,7 @@ def find_row_numbers_of_better_outputs(dataset: Dataset, output_pairs: Pairs) ->
 
 
 def _merge_distinct_row_numbers(rows: LongArray, additional_rows: LongArray | None) -> LongArray:
-    """Join row numbers into one sorted array without duplicates, so that an output with several pairs is
+    """Merge row numbers into one sorted array without duplicates, so that an output with several pairs is
     scored once.
     """
     return np.unique(rows) if additional_rows is None else np.union1d(rows, additional_rows)

@@ -1,4 +1,4 @@
-"""Reads the pairs of a run from its Parquet files, only the rows and columns that are needed.
+"""Read the pairs of a run from its Parquet files, only the rows and columns that are needed.
 
 `results/explorer.parquet` has one row per pair, in the order of `pairs.parquet`, which has the texts:
 
@@ -59,9 +59,7 @@ _RUN_AGAIN = "Run the command of this run again: it continues from its scores."
 
 @contextmanager
 def report_unreadable_file(file: Path) -> Iterator[None]:
-    """Context manager that turns every error in the block into an `InputError` which says that the file
-    cannot be read.
-    """
+    """Context manager that turns errors from reading a file into an `InputError` which names the file."""
     try:
         yield
     except MetassayError:
@@ -82,7 +80,7 @@ def report_unreadable_file(file: Path) -> Iterator[None]:
 
 
 class PairTable:
-    """Reads the pairs of one run from the files in its run folder."""
+    """Reads the pairs of one run from the files in its run folder. Only what is asked for is read."""
 
     def __init__(self, run_folder: RunFolder) -> None:
         self.run = run_folder
@@ -127,8 +125,8 @@ class PairTable:
             raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
     def _list_column_names_without_prefix(self, prefix: str) -> list[str]:
-        """Return the names of the columns that begin with a prefix, without it. For `outcome/` these are the
-        metrics.
+        """Return the names of the columns that begin with a prefix, with the prefix removed. For `outcome/`,
+        these are the names of metrics.
         """
         return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
 
@@ -176,16 +174,17 @@ class PairTable:
             rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == context_column)
             return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
-    def read_better_minus_worse_scores(self, metric: str) -> Iterator[NDArray[Any]]:
-        """Read by how much a metric scores the better output of each pair higher, in blocks of pairs.
-        Undefined differences are NaN.
+    def read_margins(self, metric: str) -> Iterator[NDArray[Any]]:
+        """Read the margins of a metric: its score of the better output of each pair minus that of the worse
+        one. Yields one array per block of pairs.
         """
         for first in range(0, self.total, ROWS_PER_READ):
             rows = self.index.slice(first, ROWS_PER_READ).select(f"margin/{metric}")
             yield rows.collect().to_series().fill_null(float("nan")).to_numpy()
 
-    def read_correctness_of_each_pair(self, metric: str) -> NDArray[np.int8]:
-        """Read whether a metric ordered each pair correctly, as the numbers in `OUTCOME_CODES`.
+    def read_outcomes(self, metric: str) -> NDArray[np.int8]:
+        """Read whether a metric ordered each pair correctly, as one of the numbers in `OUTCOME_CODES` for
+        each pair.
 
         Outcomes that were read recently stay in memory, four to a byte.
         """
@@ -216,8 +215,8 @@ class PairTable:
     def read_output_pairs_at_rows(
         self, row_numbers: Sequence[int], metrics: Sequence[str]
     ) -> list[StoredPair | None]:
-        """Read the pairs in these rows with their texts and their scores by some metrics. A row that does not
-        exist becomes None.
+        """Read the pairs with the given row numbers, with texts and the scores of some metrics. A row that
+        does not exist becomes None.
         """
         wanted = {f"{prefix}{metric}" for prefix in _SHOWN_METRIC_PREFIXES for metric in metrics}
         columns = [
@@ -257,7 +256,7 @@ class PairTable:
             return _read_rows_in_order(outputs, [row.get("output", -1) for row in pair_rows], columns)
 
     def find_rows_in_other_run(self, other_pair_table: PairTable) -> NDArray[np.int64]:
-        """Return the row number of each pair in another run; −1 if the other run does not have the pair."""
+        """Find the row number of each pair in another run, or −1 if the other run does not have the pair."""
         for table in (self, other_pair_table):
             if table.total > LARGEST_COMPARED_RUN:
                 raise InputError(
@@ -290,7 +289,7 @@ def _count_table_rows(frame: pl.LazyFrame) -> int:
 
 
 def _read_columns_that_identify_pairs(pair_table: PairTable) -> pl.DataFrame:
-    """Read the columns that together identify each pair of a run.
+    """Read the columns that together identify a pair of a run, such as item and system.
 
     `occurrence` numbers the pairs that have equal values in all other columns.
     """
@@ -309,7 +308,7 @@ def _combine_rows_to_output_pair(
     source_and_references: dict[str, Any],
     metrics: Sequence[str],
 ) -> StoredPair:
-    """Build a pair from its rows in the files of pairs, texts and outputs."""
+    """Build a pair from its row in the table of scores, its texts, its source and its references."""
     contexts: dict[str, str] = {}
     human_scores: dict[str, tuple[float, float | None]] = {}
     for name, value in pair_row.items():

@@ -1,4 +1,4 @@
-"""Verdicts of judges on pairs of an output and a worse one, as an assay makes them."""
+"""Ask judges (language models) about the pairs of an assay, and build the table of their verdicts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def build_verdict_table(
 
 
 def _build_pair_ids(pairs: pl.DataFrame) -> pl.Series:
-    """Build an id for every pair that is unique and stays the same if the rows are in another order.
+    """Build an id for every pair. It is unique, and does not depend on the order of the rows.
 
     One output can have several pairs of the same kind, from human scores; these are numbered by their texts.
     """

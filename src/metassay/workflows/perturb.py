@@ -1,4 +1,4 @@
-"""`perturb`: outputs beside versions of them that are worse, made by rules or by a language model."""
+"""`perturb`: make outputs worse, by rules or with a language model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def build_llm_settings(
     prices: Path | None = None,
     budget: float | None = None,
 ) -> LlmSettings | None:
-    """Build the settings of a language model from options of the command line; None if they name no model."""
+    """Build the settings of a language model from options of the command line. Returns None if the options
+    name no model.
+    """
     if url is None and local is None:
         return None
     name = model or ""
@@ -68,7 +70,7 @@ def cache_llm_answers_in_run_folder(
     llm_settings: LlmSettings | None, run_folder: RunFolder | None
 ) -> LlmSettings | None:
     """Let a language model store its answers in the run folder, so that a resumed run does not ask the same
-    question again.
+    question again. Returns the changed settings.
     """
     if llm_settings is None or llm_settings.cache is not None or run_folder is None:
         return llm_settings
@@ -88,7 +90,7 @@ class PerturbResult(Result):
 
     @functools.cached_property
     def content(self) -> PerturbContent:
-        """The numbers of outputs and pairs by perturbation."""
+        """The numbers of outputs and pairs for each perturbation."""
         perturbations = [
             AppliedPerturbation(name, count.pairs, count.applied, count.not_applicable, count.unchanged)
             for name, count in sorted(self.pairs.counts.items())

@@ -1,4 +1,4 @@
-"""`rank`: how well metrics agree with human scores."""
+"""`rank`: measure how well metrics agree with human scores."""
 
 from __future__ import annotations
 
@@ -142,7 +142,9 @@ def rank(human_and_metric_scores: Source, options: RankOptions) -> RankResult:
 
 
 def _check_rank_options(options: RankOptions) -> None:
-    """Raise an error for unknown tests, analyses and rules for missing scores, before any data is read."""
+    """Raise an error for unknown names of tests, analyses and rules for missing scores, before any data is
+    read.
+    """
     for name in split_comma_separated_names(options.analysis):
         if name not in ANALYSES:
             raise UnknownName("analysis", name, ANALYSES)
@@ -153,8 +155,8 @@ def _check_rank_options(options: RankOptions) -> None:
 
 
 def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], bool]:
-    """Parse the names of the requested meta-metrics. Returns also whether one of them is `spans`, which needs
-    no scores.
+    """Parse the requested meta-metrics, which measure agreement with human scores. Returns also whether
+    `spans` is requested, which needs no scores.
     """
     requested = split_comma_separated_names(options.meta)
     names = [name for name in requested if name.strip().lower() != SPANS]
@@ -171,7 +173,7 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], b
 def _read_human_and_metric_scores(
     data_source: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]
 ) -> SelectedScores:
-    """Read human and metric scores. If the only meta-metric is `spans`, nothing is read."""
+    """Read human and metric scores. Nothing is read if no requested meta-metric needs them."""
     if meta_metrics:
         return read_human_and_metric_scores(data_source, options)
     # Marked errors need no column of scores, so that the name is only shown.
@@ -204,8 +206,10 @@ def _build_ranking_data_for_each_dataset(
 def _create_or_resume_run_folder(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
-    the result identify the run.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the data identify the run.
     """
     if options.out is None:
         return None
@@ -274,7 +278,7 @@ def _collect_notes_for_user(
     span_ratings: Sequence[SpanRatings],
     options: RankOptions,
 ) -> list[str]:
-    """Collect the notes on the data and on the tests, without repetition."""
+    """Collect the notes on the data and on the tests, each once."""
     notes = list(selected_scores.notes)
     if options.significance == BOOTSTRAP:
         notes.append(BOOTSTRAP_NOTE)

@@ -1,4 +1,6 @@
-"""The analyses that `rank --analysis` adds."""
+"""The further analyses that `rank --analysis` runs, such as how many items are needed to tell
+systems apart.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ class AnalysisInput:
         return tuple(dict.fromkeys([*self.meta_metrics, *parse_meta_metrics("pa,spa")]))
 
     def iterate_datasets_without_missing_scores(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
-        """Yield each data set, and its scores on only those items that all metrics score."""
+        """Yield each data set with its scores on the items that all metrics score."""
         for data in self.datasets:
             if not data.is_scored_by_all_metrics.any():
                 raise InputError(
@@ -103,7 +105,9 @@ def _measure_ranking_stability(analysis_input: AnalysisInput) -> list[StabilityR
 
 
 def _count_distinguishable_metric_pairs(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
-    """Count for each meta-metric how many pairs of metrics it distinguishes significantly."""
+    """Count for each meta-metric (a measure of agreement with human scores) how many pairs of metrics it
+    distinguishes significantly.
+    """
     rows = []
     for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         # Random numbers depend on the name of the data set, not on how many others are analysed before it.
@@ -116,8 +120,8 @@ def _count_distinguishable_metric_pairs(analysis_input: AnalysisInput) -> list[D
 
 
 def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCeiling]:
-    """Measure how well each human rater agrees with the mean of the other raters, to compare metrics with
-    that.
+    """Measure how well each human rater agrees with the mean of the other raters. No metric is expected to
+    agree better.
     """
     rows: list[HumanCeiling] = []
     prefix = f"{analysis_input.human}:"  # the scores of one rater are named `mqm:rater1`
@@ -144,7 +148,8 @@ def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCei
 
 
 def _estimate_human_agreement_by_score_difference(analysis_input: AnalysisInput) -> list[AgreementCurve]:
-    """Estimate how often people agree with a difference in metric score, depending on its size.
+    """Estimate how often people agree with a metric about which output or system is better, by the difference
+    of the metric's scores.
 
     This is done for all items, and for each context with at least `fewest_items` items.
     """
@@ -173,8 +178,8 @@ def _estimate_human_agreement_by_score_difference(analysis_input: AnalysisInput)
 
 
 def _estimate_required_item_counts(analysis_input: AnalysisInput) -> list[RequiredItems]:
-    """Estimate how many items are needed to tell two systems apart, by people or by metrics, and to tell two
-    metrics apart.
+    """Estimate how many items are needed to tell two systems apart, by human scores or by each metric, and to
+    tell two metrics apart.
     """
     rows = []
     settings = analysis_input.settings
@@ -201,8 +206,8 @@ def _estimate_required_item_counts(analysis_input: AnalysisInput) -> list[Requir
 def _summarize_required_item_counts(
     dataset: str, compared_kind: str, comparing_score: str, required_counts: FloatArray, available_count: int
 ) -> RequiredItems:
-    """Summarise how many items are needed to tell apart each pair of systems or metrics. The median is None
-    if no number is enough.
+    """Summarise how many items are needed to tell apart two systems or two metrics, over all pairs of them.
+    The median is None if no number is enough.
     """
     median = float(np.median(required_counts)) if len(required_counts) else np.inf
     return RequiredItems(

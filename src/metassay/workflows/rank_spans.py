@@ -1,4 +1,4 @@
-"""Read the error spans of people and metrics for `rank --meta spans`."""
+"""Read the error spans that people and metrics marked, for `rank --meta spans`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
 
 
 def read_marked_error_spans(source: Source, options: RankOptions) -> list[SpanRatings]:
-    """Read the errors that people and metrics marked in outputs, for each data set."""
+    """Read the errors that people and metrics marked in outputs. Returns the marked errors of
+    each data set.
+    """
     files = dict(options.spans or {})
     if HUMAN_SPANS in files:
         sources: list[SpanTables] = [(read_error_spans(str(files.pop(HUMAN_SPANS))), {})]
@@ -75,7 +77,9 @@ def _select_spans_of_requested_metrics(
 
 
 def _split_table_by_dataset(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Split rows by year, language pair and test set. Returns the name and the rows of each data set."""
+    """Split the rows of a table by year, language pair and test set. Returns the name and the rows of each
+    data set.
+    """
     keys = [name for name in TEST_SET_COLUMNS if name in table.columns]
     if not keys:
         return [(UNNAMED_DATASET, table)]

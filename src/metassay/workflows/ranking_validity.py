@@ -1,4 +1,4 @@
-"""Check that perturbed rankings are worse: that they lose discounted cumulative gain."""
+"""Check that perturbed rankings are worse, which means that they have a lower discounted gain."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, compar
 
 
 def check_if_rankings_became_worse(ranked_pairs: Pairs, *, valid_only: bool) -> Pairs:
-    """Check how many perturbed rankings have a lower discounted gain than before, and add a note about it.
-    Pairs of texts are returned unchanged.
+    """Check how many rankings have a lower discounted gain after they were perturbed, and add a note that
+    says so. Pairs of texts are returned unchanged.
 
     With `valid_only`, pairs without a loss are dropped, because their label is wrong. A perturbation whose
     rankings win as often as they lose is refused: all its pairs are dropped.

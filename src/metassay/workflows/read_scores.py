@@ -51,7 +51,7 @@ WITHOUT_TEXTS_NOTE = (
     "The data has no texts, so metrics that depend only on the length of outputs are not recognised."
 )
 
-# Options of the verbs that compare metric scores with human scores.
+# Options of the commands that compare metric scores with human scores.
 ComparisonOptions = RankOptions | DependOptions | EstimateOptions | AnnotateOptions
 
 
@@ -121,8 +121,8 @@ def read_human_and_metric_scores(
 
 
 def _find_column_ignoring_case(metric: Any, table: pl.DataFrame) -> Any:
-    """Return the column of numbers that a requested metric names, such as `BLEU-refA` for `bleu-refa`. A
-    metric without such a column, or with several, is returned unchanged.
+    """Return the column of numbers that a requested metric names in other case, such as `BLEU-refA` for
+    `bleu-refa`. If there is no such column, or several, the metric is returned unchanged.
     """
     if not isinstance(metric, str) or metric in table.columns:
         return metric
@@ -132,7 +132,7 @@ def _find_column_ignoring_case(metric: Any, table: pl.DataFrame) -> Any:
 
 @dataclass(frozen=True)
 class _ScoredTable:
-    """A table in which every requested metric has a column of scores."""
+    """A table in which every requested metric has a column of scores, with notes for the user."""
 
     table: pl.DataFrame
     metrics: list[str]
@@ -147,8 +147,8 @@ def _add_missing_metrics(
     further_columns: Sequence[str],
     options: ComparisonOptions,
 ) -> _ScoredTable:
-    """Compute the requested metrics that have no column in the table. If the table has no metrics at all,
-    those of the task are computed.
+    """Compute the requested metrics that have no column in the table, and add their scores. If none is
+    requested and the table has no metrics, those of the task are computed.
     """
     table = score_table.frame
     missing = [metric for metric in metrics if not (isinstance(metric, str) and metric in table.columns)]
@@ -197,8 +197,8 @@ def mark_metrics_that_ignore_output_text(score_cube: ScoreCube) -> tuple[ScoreCu
 
 
 def _list_score_cubes_in_source(source: Source) -> list[ScoreCube]:
-    """Return the scores that the user passed as `ScoreCube` objects; empty if the source is something
-    else.
+    """Return the tables of scores that the user passed as `ScoreCube` objects. Returns an empty list if the
+    user passed something else.
     """
     parts = [source] if isinstance(source, ScoreCube) else source
     if not isinstance(parts, Sequence):
@@ -211,8 +211,7 @@ def _list_score_cubes_in_source(source: Source) -> list[ScoreCube]:
 def _compute_missing_metrics(
     options: ComparisonOptions, table: pl.DataFrame, missing_metrics: Sequence[Any]
 ) -> _ScoredTable:
-    """Compute the metrics for which the table has no column from its texts, and add their scores to the
-    table.
+    """Compute metrics from the texts in a table, and add their scores as columns.
 
     The result has a column for each of these metrics, and notes on how they were computed.
     """
@@ -247,7 +246,7 @@ def _compute_missing_metrics(
 
 
 def _warn_of_languages_compared_together(table: pl.DataFrame, languages: Sequence[str | None]) -> list[str]:
-    """Return a note if outputs in several languages are compared with each other because no column names the
+    """Return a note if outputs in several languages are compared with each other, because no column names the
     language pair.
     """
     distinct = sorted({language for language in languages if language is not None})

@@ -1,4 +1,4 @@
-"""`recommend`: which metric to use in each context of a run, also by the user's own criteria."""
+"""`recommend`: recommend a metric for each context of a finished assay, also by the user's own criteria."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteri
 def _recommend_metrics_by_user_criteria(
     assay_result: AssayContent, context_column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for every context of a column by the user's criteria, with reasons."""
+    """Recommend a metric for every context of one column, taking the user's own criteria into account. Each
+    recommendation has reasons.
+    """
     recommendations = recommend_metric_for_each_context(
         collect_accuracies_and_costs_from_result(assay_result, context_column, criteria)
     )

@@ -1,4 +1,6 @@
-"""`report`: the page of a finished run, or of several runs of one data set, and its figures and tables."""
+"""`report`: write the report page of a finished run, or of several runs on the same data, with figures and
+tables.
+"""
 
 from __future__ import annotations
 
@@ -164,8 +166,8 @@ def _build_joint_report_of_runs(runs: Sequence[str | Path]) -> Page:
 
 
 def _open_one_run_of_each_command(run_paths: Sequence[str | Path]) -> dict[str, RunFolder]:
-    """Open runs and return them by the command that wrote them. Two runs of the same command raise an
-    error.
+    """Open runs and return them by the command that wrote them. Raises an error if two runs are of the same
+    command.
     """
     folders: dict[str, RunFolder] = {}
     for run in run_paths:
@@ -189,8 +191,8 @@ def _open_one_run_of_each_command(run_paths: Sequence[str | Path]) -> dict[str, 
 
 
 def _check_runs_have_same_data(run_folders: Sequence[RunFolder]) -> None:
-    """Raise an error unless all runs are on the same data: the same human score, or the same items and
-    systems.
+    """Raise an error unless all runs have the same data: the same human scores or, without common human
+    scores, the same items and systems.
     """
     first = run_folders[0]
     expected = _read_data_hashes(first)
@@ -215,7 +217,7 @@ def _check_runs_have_same_data(run_folders: Sequence[RunFolder]) -> None:
 
 
 def _read_data_hashes(run_folder: RunFolder) -> dict[str, Any]:
-    """Read the hashes that identify the data of a run."""
+    """Read the hashes that identify the data of a run from its manifest, which records the run."""
     fingerprint = read_manifest(run_folder.path).get("data")
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(

@@ -1,4 +1,6 @@
-"""The runs that the dashboard shows: their summaries and changes, computed again only where files changed."""
+"""The runs that the dashboard shows: summaries, and what changed between runs. They are computed again only
+if files changed.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ RunState = tuple[Path, tuple[FileState, ...]]
 
 
 class RunCollection:
-    """The runs in the folders that a user named. Runs may appear in the folders and disappear while it is
-    used.
+    """The runs in the folders that a user named. New runs may appear in the folders, and runs may
+    disappear.
     """
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
@@ -47,7 +49,7 @@ class RunCollection:
         """The overview that was made last, and all that it depends on."""
 
     def list_run_folders(self) -> dict[str, Path]:
-        """Return the folders of all runs by name. If two folders have the same name, a number is added to the
+        """Return the folder of each run by name. If two folders have the same name, a number is added to the
         second.
         """
         folder_by_name: dict[str, Path] = {}
@@ -67,7 +69,7 @@ class RunCollection:
         return folder_by_name
 
     def open_run(self, run_name: str) -> RunFolder | None:
-        """Open the run with this name; None if it does not exist."""
+        """Open the run with this name. Returns None if there is none."""
         folder = self.list_run_folders().get(run_name)
         return None if folder is None else _open_run_with_symlink_check(folder)
 
@@ -82,7 +84,7 @@ class RunCollection:
         return [name for name, folder in self.list_run_folders().items() if (folder / PAIRS_FILE).is_file()]
 
     def read_file_times_and_sizes(self, run_name: str) -> RunState:
-        """Return the modification times and sizes of the files of a run, to find out whether it has
+        """Return the modification times and sizes of the files of a run. They show whether the run has
         changed.
         """
         return _read_file_times_and_sizes(self.list_run_folders()[run_name])
@@ -125,8 +127,8 @@ class RunCollection:
     def _compare_each_run_with_previous(
         self, run_summaries: Sequence[RunSummary], file_state_by_run: Mapping[str, RunState]
     ) -> list[RunChange]:
-        """Compare each assay in the list with the previous one that has the same task and the same kind of
-        pairs.
+        """Compare each assay in the list with the previous one of the same task and the same kind
+        of pairs.
         """
         comparable: dict[tuple[str, str], list[RunSummary]] = {}
         for summary in run_summaries:
@@ -146,14 +148,14 @@ class RunCollection:
 
 
 def read_report(run_folder: RunFolder) -> bytes | None:
-    """Read the HTML report of a run; None if it has none."""
+    """Read the HTML report page of a run. Returns None if it has none."""
     file = run_folder.find_intact_file(REPORT)
     return None if file is None else file.read_bytes()
 
 
 def _read_file_times_and_sizes(folder: Path) -> RunState:
-    """Return the modification times and sizes of the files of a run. If they change, the run is read
-    again.
+    """Return the modification times and sizes of the files of a run. They show whether the run
+    has changed.
     """
     files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
     # A link in its place is a change, even if it leads to the same files.
@@ -162,7 +164,7 @@ def _read_file_times_and_sizes(folder: Path) -> RunState:
 
 
 def _read_file_time_and_size(file: Path, *, follow_links: bool = True) -> FileState:
-    """Return the inode, size and modification time of a file; None if it does not exist."""
+    """Return the inode, size and modification time of a file, or None if it does not exist."""
     try:
         status = file.stat(follow_symlinks=follow_links)
     except OSError:
@@ -171,7 +173,7 @@ def _read_file_time_and_size(file: Path, *, follow_links: bool = True) -> FileSt
 
 
 def _open_run_with_symlink_check(folder: Path) -> RunFolder:
-    """Open a run folder. Links to files outside the folder raise an error."""
+    """Open a run folder. Raises an error if its files are links to files outside the folder."""
     for name in (MANIFEST, RESULT):
         # Raises an error for a link out of the folder, before anything is read.
         RunFolder(folder, {}).find_file(name)
@@ -198,7 +200,9 @@ def _summarize_run(folder: Path) -> RunSummary:
 
 
 def _add_results_of_run_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSummary:
-    """Add the answer of a finished run to its summary, and for an assay also its accuracies."""
+    """Add the main conclusion of a finished run to its summary, and for an assay also the accuracy of each
+    metric.
+    """
     summary = msgspec.structs.replace(
         summary,
         has_report=run_folder.find_file(REPORT) is not None,
@@ -229,7 +233,7 @@ class _StoredVerdict(msgspec.Struct):
 
 
 def _read_first_conclusion(run_folder: RunFolder, command: str) -> str | None:
-    """Read the first of the concluding sentences of a run; None if it has none."""
+    """Read the first concluding sentence of a run. Returns None if the run has none."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
     name = f"results/{command}.json"
@@ -242,7 +246,7 @@ def _read_first_conclusion(run_folder: RunFolder, command: str) -> str | None:
 # Successive runs are compared, so the later result of one comparison is the earlier of the next.
 @lru_cache(maxsize=2)
 def _read_assay_result_of_run(run_state: RunState) -> AssayContent:
-    """Read the result of an assay. It is cached as long as the files of the run do not change."""
+    """Read the result of an assay. It is cached until the files of the run change."""
     return _open_run_with_symlink_check(run_state[0]).read_result(RESULT, AssayContent)
 
 

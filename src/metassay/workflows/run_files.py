@@ -1,4 +1,4 @@
-"""Names of files in run folders, run folders that a user names, and writing of tables.
+"""Names of the files in run folders, and functions that find run folders and write results to them.
 
 Also the base class of results that are not structs, and the collection of warnings as notes.
 """
@@ -44,10 +44,8 @@ VERDICTS = "results/verdicts.parquet"
 
 
 def find_run_folders(paths: Sequence[str | Path]) -> list[Path]:
-    """Return the run folders that a user named, in the given order. A folder that contains runs stands for
-    all of them.
-
-    A single folder that is not a run stands for all runs in it, sorted by name.
+    """Return the run folders that a user named, in the given order. A single folder that is not a run stands
+    for all runs in it, sorted by name.
     """
     open_folder = download_runs_if_remote if len(paths) == 1 else download_run_if_remote
     folders = [open_folder(run) for run in paths]
@@ -64,7 +62,7 @@ def get_run_command(run_folder: RunFolder) -> str:
 
 
 def load_assay_run(path: str | Path) -> RunFolder:
-    """Open the run folder of an assay. A run of another command raises an error."""
+    """Open the run folder of an assay. Raises an error if the run is of another command."""
     run = RunFolder.open_for_reading(path)
     if get_run_command(run) != "assay":
         page, results = run.path / REPORT, format_path_for_user(run.path / "results")
@@ -104,8 +102,8 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 
 
 def check_output_file_is_writable(path: str | Path, input_paths: Sequence[str]) -> None:
-    """Raise an error if a file cannot be written, or would replace an input. It is called before a long
-    computation.
+    """Raise an error if a file cannot be written, or if it is one of the inputs. This is checked before a
+    long computation.
     """
     location = InputLocation(file=str(path))
     ending = Path(path).suffix.lower()
@@ -183,8 +181,8 @@ class Result(ResultDisplay, ABC):
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Context manager that yields a list. When the block ends, the list gets the warnings issued in it, each
-    once.
+    """Context manager that yields an empty list. At the end of the block, each warning issued in it is added
+    to the list once.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -196,8 +194,8 @@ def collect_warnings() -> Iterator[list[str]]:
 
 
 def _merge_equal_warnings(messages: Iterable[Warning | str]) -> set[str]:
-    """Return the texts of warnings without repetition. Warnings that count the same thing become one with the
-    total count.
+    """Return the texts of warnings without repetition. Warnings that count the same thing are merged, and
+    their counts added up.
     """
     plain: set[str] = set()
     counts: dict[str, int] = {}

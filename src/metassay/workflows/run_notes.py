@@ -1,4 +1,4 @@
-"""The notes that users write on a run in the dashboard, kept as `notes.txt` in the run folder."""
+"""Read and write the notes of users on a run, which the dashboard stores as `notes.txt` in the run folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAXIMUM_LENGTH = 20_000
 
 
 def read_notes(run_folder: RunFolder) -> str:
-    """Read the notes that users wrote on a run; empty if there are none."""
+    """Read the notes that users wrote on a run. Returns an empty text if there are none."""
     file = run_folder.find_file(NOTES_FILE)
     if file is None:
         return ""
@@ -23,12 +23,14 @@ def read_notes(run_folder: RunFolder) -> str:
 
 
 def hash_notes(notes: str) -> str:
-    """Return a hash of the notes on a run. It shows whether somebody else changed them meanwhile."""
+    """Return a hash of the notes on a run. It shows whether somebody has changed them."""
     return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def write_notes(run_folder: RunFolder, notes: str, *, seen_version: str) -> None:
-    """Write the notes on a run. If they changed since the user read them, raise an error instead."""
+    """Write the notes on a run. Raises an error if somebody else has changed them since the user
+    read them.
+    """
     location = InputLocation(file=str(run_folder.path / NOTES_FILE))
     if len(notes) > MAXIMUM_LENGTH:
         raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", location=location)

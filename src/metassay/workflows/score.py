@@ -1,4 +1,4 @@
-"""`score`: metrics per segment and per system, and tests of the differences between systems."""
+"""`score`: score every output and every system, and test the differences between systems."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
 
 
 def _check_score_options(options: ScoreOptions) -> None:
-    """Raise an error for unknown kinds of system scores and tests, and for a single resample."""
+    """Raise an error for unknown kinds of system scores, for an unknown test, and for a single resample."""
     for aggregation in options.aggregate:
         if aggregation not in AGGREGATIONS:
             raise UnknownName("aggregation", aggregation, AGGREGATIONS)
@@ -209,8 +209,10 @@ def _check_score_options(options: ScoreOptions) -> None:
 def _create_or_resume_run_folder(
     dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions
 ) -> RunFolder | None:
-    """Create or resume the run folder that `out` names; None without `out`. The options and data that decide
-    the result identify the run.
+    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
+    `out`.
+
+    The options and the data identify the run.
     """
     if options.out is None:
         return None
@@ -286,7 +288,7 @@ def _compute_system_scores_in_test_set(
 
 
 def _compute_mean_of_defined_scores(scores: Scores) -> float | None:
-    """Return the mean of the scores that are not NaN; None if there are none."""
+    """Return the mean of the scores that are not NaN, or None if there are none."""
     defined = scores[~np.isnan(scores)]
     return float(defined.mean()) if len(defined) else None
 
@@ -294,8 +296,8 @@ def _compute_mean_of_defined_scores(scores: Scores) -> float | None:
 def _estimate_intervals_of_system_scores(
     score_cube: ScoreCube, metric: Metric, options: ScoreOptions
 ) -> tuple[Scores, Scores]:
-    """Return the lower and upper bounds of the intervals of all system scores; NaN if no intervals are
-    requested.
+    """Return the lower and upper bounds of the confidence intervals of all system scores. They are NaN if no
+    intervals are requested.
     """
     first_aggregation = next(iter(options.aggregate), "")
     statistics, from_statistics = get_statistics_and_score_function(
@@ -311,7 +313,7 @@ def _estimate_intervals_of_system_scores(
 def _build_sacrebleu_output(
     score_cube: ScoreCube, metric: Metric, system_index: int, dataset: Dataset
 ) -> OfficialScore | None:
-    """Return what sacreBLEU prints with the corpus score of a system; None if it does not have this
+    """Return what sacreBLEU prints with the corpus score of a system, or None if sacreBLEU does not have this
     metric.
     """
     if not isinstance(metric, StatisticsMetric) or "references" not in dataset.outputs.columns:
@@ -326,7 +328,9 @@ def _build_sacrebleu_output(
 def _test_differences_between_systems(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[SystemComparison]:
-    """Test all pairs of systems of each test set for differences, if the user requested a test."""
+    """Test every two systems in each test set for a difference. Returns an empty list if the user requested
+    no test.
+    """
     if options.test is None:
         return []
     comparisons: list[SystemComparison] = []

@@ -1,4 +1,4 @@
-"""What differences between scored systems mean to people, from a finished run of `rank`."""
+"""Estimate what score differences between systems mean to people, from a finished run of `rank`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from metassay.store.run_folder import RunFolder
 def predict_how_often_people_agree(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], rank_run: str | Path
 ) -> list[DifferenceMeaning]:
-    """Say for every two systems and every metric how often people agree with a difference in score of this
-    size.
+    """Estimate how often people agree with the score difference between two systems, for every metric and
+    every two systems.
 
     `rank_run` is a run folder of `rank` with the analysis `thresholds`. Its metrics are found by name, with
     or without the reference that WMT adds (`chrF-refA`).
@@ -48,7 +48,9 @@ def predict_how_often_people_agree(
 
 
 def read_rank_run(run: str | Path) -> RankContent:
-    """Read the result of a run of `rank` that has the analysis `thresholds`. Other runs raise an error."""
+    """Read the result of a run of `rank` that has the analysis `thresholds`. Raises an error for
+    other runs.
+    """
     folder = RunFolder.open_for_reading(download_run_if_remote(run))
     command = folder.identity.get("command")
     if command != "rank":
@@ -66,8 +68,8 @@ def read_rank_run(run: str | Path) -> RankContent:
 def _find_human_agreement_curve(
     agreement_curves: Sequence[AgreementCurve], metric: Metric, score_cube: ScoreCube
 ) -> AgreementCurve | None:
-    """Return the curve that says how often people agree with differences in this metric; None if the run has
-    none.
+    """Find the curve that says how often people agree with score differences of this metric. Returns None if
+    the run has none.
     """
     names = [metric.spec, metric.label]
     names += [

@@ -1,4 +1,4 @@
-"""A sample of texts with their scores, by which metrics that know nothing of quality are recognised."""
+"""A sample of scored texts, which shows which metrics know nothing about quality."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class ScoreSample:
     """Float64[metrics, texts]."""
 
     def find_metrics_that_ignore_output_text(self, metrics: Sequence[Metric]) -> dict[str, str]:
-        """Find the metrics whose scores follow from one simple property of the output, such as its length.
-        Returns the property by metric.
+        """Find the metrics whose scores are determined by one simple property of the output, such as its
+        length. Returns this property for each of the metrics.
         """
         properties = build_table_of_text_lengths(self.texts)
         uninformed: dict[str, str] = {}
@@ -47,8 +47,8 @@ class ScoreSample:
 def select_every_nth_scored_output(
     dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None
 ) -> ScoreSample:
-    """Take a sample of the scored outputs: those of the pairs of every n-th output, of the whole data set or
-    of a slice (shard) of it.
+    """Sample scored texts: every n-th output that has pairs, and the worse outputs of its pairs. If `shard`
+    is given, only this slice of the data set is sampled.
 
     Which outputs are in the sample depends on the whole data set alone, so that the samples of all shards
     together are the sample of a run without shards.
@@ -67,7 +67,7 @@ def select_every_nth_scored_output(
 
 
 def concatenate_score_samples(samples: Sequence[ScoreSample]) -> ScoreSample:
-    """Join the samples of all slices (shards) of a data set."""
+    """Join the samples from all slices (shards) of a data set."""
     return ScoreSample(
         pl.concat([sample.texts for sample in samples]),
         np.hstack([sample.scores for sample in samples]),

@@ -1,4 +1,5 @@
-"""Pairs of a large data set, made and scored shard by shard, so that memory holds the texts of one shard.
+"""Make and score the pairs of a large data set slice by slice (shard by shard), so that memory holds the
+texts of one slice.
 
 A shard has about 131,072 outputs: all outputs of some items. Its tables are written to files as soon as its
 pairs are scored. Of each pair a few bytes stay in memory: its output, its perturbation, and the outcome of
@@ -51,8 +52,8 @@ EDITS = "edits"
 
 
 def divide_items_into_shards(items: IntArray) -> list[slice]:
-    """Divide a data set that is sorted by item into slices (shards), so that no item is split between two of
-    them.
+    """Divide a data set that is sorted by item into slices (shards). All outputs of an item are in the same
+    slice.
     """
     edges = [0]
     while edges[-1] < len(items):
@@ -64,8 +65,8 @@ def divide_items_into_shards(items: IntArray) -> list[slice]:
 
 @dataclass
 class _PairArrays:
-    """What is kept in memory about the pairs of all slices (shards) of a data set, with one array per
-    slice.
+    """What is kept in memory about the pairs of all slices (shards) of a data set. Each list has one array
+    per slice.
     """
 
     rows: list[IntArray] = field(default_factory=list)
@@ -158,8 +159,8 @@ class ShardScorer:
         return PartialRun(part_numbers=tuple(numbers), part_count=part_count)
 
     def _select_human_scored_rows_of_shard(self, shard: slice) -> LongArray | None:
-        """Return the outputs of a slice (shard) that are scored because they have human scores, as row
-        numbers within the slice.
+        """Return which outputs of a slice (shard) are scored because they have human scores, as row numbers
+        within the slice.
         """
         if self.additional_rows is None:
             return None
@@ -184,8 +185,8 @@ class ShardScorer:
         )
 
     def _store_results_of_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
-        """Write the tables of one slice (shard) to files, and keep in memory what is needed to compute the
-        result.
+        """Write the tables of one slice (shard) to files. What is needed to compute the result is kept in
+        memory.
         """
         self._write_temporary_tables_of_shard(shard, sample, scored)
         differences = compute_human_score_differences(sample.frame, self.dataset.slice_rows(shard))
@@ -241,7 +242,7 @@ class ShardScorer:
         self._write_temporary_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
     def _write_temporary_table(self, table_name: str, table: pl.DataFrame) -> None:
-        """Write a table of one slice (shard) to a temporary file, and remember the file."""
+        """Write a table of one slice (shard) to a temporary file, and add the file to the list of files."""
         file = self.execution.scratch.write_temporary_table(
             f"{Path(table_name).stem}-{len(self._files[table_name]):05d}", table
         )
@@ -250,8 +251,8 @@ class ShardScorer:
     def _concatenate_pairs_of_all_shards(
         self, empty_pairs: Pairs, largest_errors: LargestErrors
     ) -> tuple[Pairs, ScoredPairs]:
-        """Join the pairs of all slices (shards). Returns the sampled pairs, and all pairs with the outcome of
-        every metric.
+        """Join the pairs of all slices (shards). Returns the sampled pairs, and all pairs with whether each
+        metric ordered them correctly.
         """
         outcomes = self._concatenate_outcomes_of_all_shards(sorted(empty_pairs.counts))
         pair_tables = self._memory_map_temporary_tables(ALL_PAIRS)
@@ -287,8 +288,8 @@ class ShardScorer:
         ), scored
 
     def _concatenate_outcomes_of_all_shards(self, perturbation_names: Sequence[str]) -> PairOutcomes:
-        """Join the arrays that say which pairs each metric ordered correctly, and free the memory of the
-        single arrays.
+        """Join the arrays of all slices (shards) that say which pairs each metric ordered correctly. The
+        memory of the single arrays is freed.
 
         `perturbation_names` are the names of the perturbations that the arrays contain as codes.
         """
@@ -323,14 +324,16 @@ class ShardScorer:
 
 
 def _copy_pairs_with_empty_table(pairs: Pairs) -> Pairs:
-    """Return a copy of a table of pairs that has its notes and counts but no pairs."""
+    """Return a copy of a table of pairs that has the same notes and counts, but no pairs."""
     return replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
 
 
 def _sum_counts_of_shards(
     counts_by_shard: Iterable[Mapping[str, PerturbationCount]],
 ) -> dict[str, PerturbationCount]:
-    """Add up how many outputs each perturbation changed in the slices (shards) of a data set."""
+    """Add up how many outputs each perturbation (a rule that makes outputs worse) changed in all slices
+    (shards) of a data set.
+    """
     names = [column.name for column in fields(PerturbationCount)]
     totals: dict[str, PerturbationCount] = {}
     for counts in counts_by_shard:

@@ -1,4 +1,4 @@
-"""Pairs of a large data set whose tables were written to files, shard by shard, to save memory."""
+"""Pairs of a large data set that were written to temporary files, to save memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from metassay.workflows.wrong_pairs import LargestErrors
 
 @dataclass(frozen=True)
 class SpilledPairs:
-    """The pairs of a large data set, which were written to temporary files to save memory, and what was
-    computed from them before.
+    """The pairs of a large data set, which were written to temporary files to save memory, and statistics
+    that were computed from them before.
 
     `human_differences` are differences of human scores by perturbation. `files` has the tables of the shards
     by name; they last until the run is finished. `pair_tables` (all pairs) and `edit_tables` (sampled pairs)

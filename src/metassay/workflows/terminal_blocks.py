@@ -1,4 +1,6 @@
-"""The blocks of which the output of a command consists; `metassay.cli.printing` prints them."""
+"""The blocks (lines, tables, notes) of which the output of a command consists. `metassay.cli.printing` prints
+them.
+"""
 
 from __future__ import annotations
 

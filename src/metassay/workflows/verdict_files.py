@@ -1,4 +1,4 @@
-"""Reading tables of verdicts from files, run folders and data frames."""
+"""Read tables of judges' verdicts from files, run folders and data frames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from metassay.workflows.run_files import VERDICTS
 
 @dataclass(frozen=True)
 class VerdictFrame:
-    """A table of verdicts of judges, with the name of its file and notes for the user."""
+    """A table of verdicts of judges, with the name of the file and notes for the user."""
 
     frame: pl.DataFrame
     file: str
@@ -50,8 +50,8 @@ def read_verdicts(
     quoting: str,
     judge_column: str | None,
 ) -> VerdictFrame:
-    """Read tables of verdicts. Tables without a column of judges are joined to them, and only the rows that
-    `where` selects are kept.
+    """Read tables of judges' verdicts. Tables without a column of judges, such as human labels, are joined to
+    them.
 
     `judge_column` is the column of judges, if its name is unusual.
     """
@@ -89,13 +89,13 @@ def read_verdicts(
 
 
 def hash_verdict_rows(verdict_table: pl.DataFrame) -> str:
-    """Return a hash of the rows of a table, which is the same for any order of the rows."""
+    """Return a hash of the rows of a table. It does not depend on the order of the rows."""
     sorted_lines = sorted(verdict_table.write_ndjson().split("\n"))
     return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
 
 
 def _find_verdict_files(data_source: Any) -> list[str]:
-    """Return the paths of the files to read. A run folder stands for the file of verdicts in it."""
+    """Return the paths of the files to read. For a run folder, this is the file of verdicts in the folder."""
     paths: list[Any] = [data_source] if isinstance(data_source, str | os.PathLike) else list(data_source)
     files = []
     for path in [os.fspath(path) for path in paths]:

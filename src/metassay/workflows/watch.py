@@ -1,4 +1,6 @@
-"""`watch`: whether accuracy, agreement with people, rankings of metrics or judges changed over runs."""
+"""`watch`: find out whether the accuracy of metrics or judges, or their agreement with people, changed over
+several runs.
+"""
 
 from __future__ import annotations
 
@@ -52,20 +54,22 @@ from metassay.workflows.watched_runs import (
 PLANNED_CHANGE = 0.05
 # Time and memory grow with the square of the number of runs.
 MOST_RUNS = 2000
-# Measures that lie between 0 and 1; meta-metrics may be correlations.
 # A note names at most this many runs.
 _MOST_LISTED_RUNS = 3
+# Measures that lie between 0 and 1; meta-metrics may be correlations.
 SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
 
 
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
-    """Result of `watch`: how metrics and judges did over a series of runs, and whether anything changed."""
+    """Result of `watch`: the values of metrics and judges in a series of runs, and whether
+    anything changed.
+    """
 
     build_page = build_watch_page
     describe_result_for_terminal = describe_watch_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row for each value: of a metric or judge, in a run."""
+        """Return a table with one row for each metric or judge in each run."""
         rows = []
         for series in self.series:
             for point in series.runs:
@@ -93,10 +97,10 @@ class _NamedMeasurement(NamedTuple):
 def watch(*runs: str | Path) -> WatchResult:
     """Find out whether metrics or judges changed over a series of finished runs.
 
-    `runs` are run folders, the oldest first. A folder that contains runs stands for all of them. For runs of
-    `assay`, the accuracy of every metric and its agreement with people are watched. For runs of `rank`, it is
-    the value of every metric by each meta-metric. For runs of `judge`, it is the accuracy of every judge and
-    how often it gives the same verdict in both orders. Runs of other commands are left out.
+    `runs` are run folders, the oldest first. A single folder that contains runs stands for all of them. For
+    runs of `assay`, the accuracy of every metric and its agreement with people are watched. For runs of
+    `rank`, it is the value of every metric by each meta-metric. For runs of `judge`, it is the accuracy of
+    every judge and how often it gives the same verdict in both orders. Runs of other commands are left out.
 
     You may call this function after every new run. If nothing changes, the probability that it ever reports a
     change is at most 5 %, over all runs and metrics together. It treats the runs as independent samples. To
@@ -117,8 +121,8 @@ def watch(*runs: str | Path) -> WatchResult:
 
 
 def find_metric_changes_over_runs(run_folder_by_name: Mapping[str, Path]) -> WatchResult:
-    """Find out whether metrics or judges changed over runs, given by the names under which they are shown.
-    See `watch`.
+    """Find out whether metrics or judges changed over a series of runs, as `watch` does. The runs are given
+    with the names under which they are shown.
     """
     if len(run_folder_by_name) < 2:
         raise InputError(
@@ -152,9 +156,7 @@ def find_metric_changes_over_runs(run_folder_by_name: Mapping[str, Path]) -> Wat
 def _read_metric_and_judge_values(
     run_folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
-    """Read the measured values of all runs, for each metric or judge. Returns also notes on the runs that are
-    left out.
-    """
+    """Read the values of each metric and judge in all runs. Returns also notes on runs that are left out."""
     measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
     notes = []
     kind_by_command: dict[str, str] = {}
@@ -202,7 +204,7 @@ def write_html_page_of_changes(watch_result: WatchContent, html_file: Path) -> N
 def _test_series_for_change(
     series_key: SeriesKey, named_measurements: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
-    """Test whether the values of one metric or judge changed over the runs, and where."""
+    """Test whether the values of one metric or judge changed over the runs, and between which runs."""
     measurements = [entry.measurement for entry in named_measurements]
     run_series = ValuesOverRuns(
         np.array([measurement.value for measurement in measurements]),
@@ -236,7 +238,7 @@ def _test_series_for_change(
 
 
 def _build_interval_around_mean(mean_and_margin: MeanWithMargin, *, is_share: bool) -> Interval:
-    """Return the confidence interval around a mean. For shares, it is limited to the range from 0 to 1."""
+    """Build the confidence interval around a mean. For shares, it is limited to the range from 0 to 1."""
     low = mean_and_margin.value - mean_and_margin.margin
     high = mean_and_margin.value + mean_and_margin.margin
     if is_share:

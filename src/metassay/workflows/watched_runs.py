@@ -1,4 +1,4 @@
-"""Read from finished runs the values that `watch` follows over time."""
+"""Read from finished runs the values that `watch` follows over several runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metassay.results.rank import RankContent
 from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.credit_files import read_correctly_ordered_pair_counts
+from metassay.workflows.cluster_accuracy_files import read_accuracy_sums_by_cluster
 from metassay.workflows.run_files import RESULT
 
 # Values over fewer clusters are not close enough to normal to be watched.
@@ -24,7 +24,9 @@ _NORMAL_QUANTILE = 1.96
 
 
 class SeriesKey(NamedTuple):
-    """Identifies a series of values over runs: the metric or judge, and what is measured of it."""
+    """The name of a metric or judge, and what is measured of it. Both together identify a series of values
+    over runs.
+    """
 
     name: str
     measure: str
@@ -32,7 +34,7 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """A value measured for one metric or judge in one run, and its variance."""
+    """One value that was measured for a metric or judge in one run, with its variance."""
 
     value: float
     variance: float
@@ -53,9 +55,11 @@ class MeasuredRun:
 
 
 def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
-    """Read from an assay run the accuracy of every metric, and how well it agrees with people."""
+    """Read from an assay run the accuracy of every metric, and how well every metric agrees with human
+    scores.
+    """
     result = run_folder.read_result(RESULT, AssayContent)
-    table = read_correctly_ordered_pair_counts(run_folder)
+    table = read_accuracy_sums_by_cluster(run_folder)
     overall = None if table is None else table[GLOBAL, GLOBAL]
     measurements = {}
     too_few_clusters = {}
@@ -83,7 +87,8 @@ def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
 
 
 def read_metric_agreement_with_humans(run_folder: RunFolder) -> MeasuredRun:
-    """Read from a run of `rank` how well every metric agrees with people over all items, by each meta-metric.
+    """Read from a run of `rank` how well every metric agrees with human scores over all items, by each
+    meta-metric (measure of agreement).
 
     Meta-metrics such as SPA depend on the number of items and systems: see
     `have_similar_system_and_item_counts`.
@@ -108,8 +113,8 @@ def read_metric_agreement_with_humans(run_folder: RunFolder) -> MeasuredRun:
 
 
 def read_judge_accuracy_and_consistency(run_folder: RunFolder) -> MeasuredRun:
-    """Read from a run of `judge` the accuracy of every judge, and how often it gives the same verdict in both
-    orders.
+    """Read from a run of `judge` the accuracy of every judge, and how often the judge gives the same verdict
+    if two outputs are swapped.
     """
     result = run_folder.read_result("results/judge.json", JudgeContent)
     measurements = {}
@@ -132,8 +137,8 @@ def read_judge_accuracy_and_consistency(run_folder: RunFolder) -> MeasuredRun:
 def have_similar_system_and_item_counts(
     first_measurement: Measurement, other_measurement: Measurement
 ) -> bool:
-    """Return whether two runs have the same number of systems and about the same number of items, so that
-    their values can be compared.
+    """Return whether two measurements can be compared: both have the same number of systems and about the
+    same number of items.
 
     The SPA of a metric rises with the number of items, by about .01 from 100 to 150 items of WMT23.
     """
@@ -157,8 +162,8 @@ MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
 def _build_measurement_from_interval(
     value: float | None, confidence_interval: tuple[float | None, float | None], cluster_count: int
 ) -> Measurement | None:
-    """Build a measured value whose variance is computed from its confidence interval; None if the run is too
-    small.
+    """Build a measured value whose variance is computed from its confidence interval. Returns None if the run
+    has too few items.
     """
     low, high = confidence_interval
     if value is None or low is None or high is None or cluster_count < SMALLEST_RUN:
@@ -174,18 +179,16 @@ def _compute_variance_from_confidence_interval(low: float, high: float) -> float
 
 
 def _make_variance_positive(variance: float, cluster_count: int) -> float:
-    """Increase a variance a little, so that it is positive even for a metric that ordered every pair
+    """Increase a variance a little. Otherwise it would be 0 for a metric that ordered every pair
     correctly.
     """
     return variance + 0.25 / cluster_count**2
 
 
-def _compute_accuracy_variance(right_pair_counts: ClusterAccuracySums, metric: str) -> float:
-    """Compute the variance of an accuracy from the number of right pairs and of all pairs in each item or
-    document.
-    """
-    weights: FloatArray = right_pair_counts.weights[metric]
-    cluster_credits: FloatArray = right_pair_counts.credits[metric]
+def _compute_accuracy_variance(accuracy_sums: ClusterAccuracySums, metric: str) -> float:
+    """Compute the variance of a metric's accuracy from its sums over single items or documents."""
+    weights: FloatArray = accuracy_sums.weights[metric]
+    cluster_credits: FloatArray = accuracy_sums.credits[metric]
     total = weights.sum()
     clusters = len(weights)
     deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total

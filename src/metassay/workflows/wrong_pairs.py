@@ -1,4 +1,6 @@
-"""Pairs that metrics got wrong, chosen for the reader of a report: the largest errors of each metric."""
+"""Choose examples of pairs that metrics ordered wrongly, for the reader of a report: the largest errors of
+each metric.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ CHECKED_PAIRS = 2000
 
 @dataclass(frozen=True)
 class LargestErrors:
-    """The pairs in which metrics prefer the worse output most clearly.
+    """The pairs for which metrics most clearly prefer the worse output.
 
     `positions` say which of all pairs they are, ascending; scores and outcomes are [metrics, these pairs].
     """
@@ -44,8 +46,8 @@ class LargestErrors:
     outcomes: OutcomeArray
 
     def list_most_misordered_pairs_by_metric(self, metric_count: int) -> list[LongArray]:
-        """List for each of the first `metric_count` metrics the pairs that it did not order correctly, with
-        the largest errors first.
+        """List the pairs that each of the first `metric_count` metrics did not order correctly, the largest
+        errors first.
 
         The pair with the largest margin comes first; ties come last. At most `MOST_PAIRS` are listed.
         """
@@ -70,7 +72,7 @@ class LargestErrors:
         )
 
     def append_errors_of_later_pairs(self, later_errors: LargestErrors) -> LargestErrors:
-        """Return these errors followed by those of later pairs, whose positions are larger."""
+        """Return these errors together with those of later pairs, whose positions are larger."""
         return LargestErrors(
             np.concatenate([self.positions, later_errors.positions]),
             np.concatenate([self.better, later_errors.better], axis=1),
@@ -82,7 +84,8 @@ class LargestErrors:
 def collect_misordered_pairs(
     dataset: Dataset, metrics: Sequence[Metric], scored_pairs: ScoredPairs, contexts: Sequence[Context]
 ) -> WrongPairs:
-    """Collect pairs that some metric ordered wrongly. The largest errors of each metric are taken in turn.
+    """Collect examples of pairs that metrics ordered wrongly. The largest errors of each metric are taken in
+    turn.
 
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
@@ -111,7 +114,9 @@ def collect_misordered_pairs(
 
 
 def _find_most_misordered_pairs(scored_pairs: ScoredPairs, metric_count: int) -> LargestErrors:
-    """Find the pairs that each of the first `metric_count` metrics ordered most clearly wrongly."""
+    """Find the pairs for which each of the first `metric_count` metrics most clearly prefers the worse
+    output.
+    """
     if scored_pairs.spilled is not None:
         return scored_pairs.spilled.largest_errors.keep_most_misordered_pairs(metric_count)
     positions = np.arange(len(scored_pairs.rows))
@@ -120,7 +125,9 @@ def _find_most_misordered_pairs(scored_pairs: ScoredPairs, metric_count: int) ->
 
 
 def _take_pairs_of_each_metric_in_turn(positions_by_metric: Sequence[LongArray]) -> list[int]:
-    """Merge the lists of pairs of all metrics by taking one pair of each list in turn, without repetition."""
+    """Merge the lists of pairs of all metrics into one list without repetition, by taking one pair of each
+    list in turn.
+    """
     chosen: dict[int, None] = {}
     for turn in range(MOST_PAIRS):
         for order in positions_by_metric:
@@ -154,8 +161,8 @@ def _read_sources_and_references_of_rows(dataset: Dataset, rows: Sequence[int]) 
 def _list_metric_scores_of_chosen_pairs(
     metrics: Sequence[Metric], largest_errors: LargestErrors, chosen_pairs: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
-    """Return for each chosen pair the scores of both outputs by every metric, and whether the metric ordered
-    the pair correctly.
+    """Return the scores that every metric gave to both outputs of each chosen pair, and whether the metric
+    ordered the pair correctly.
     """
     by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen_pairs]
     for m, metric in enumerate(metrics):
@@ -177,7 +184,9 @@ def _build_misordered_pair_example(
     contexts: Sequence[Context],
     scores_by_metric: dict[str, ScoredOutcome],
 ) -> WrongPair | None:
-    """Build an example of a wrongly ordered pair for the report; None if its texts are too long to read."""
+    """Build an example of a wrongly ordered pair for the report. Returns None if the texts are too long to
+    read.
+    """
     labels = {}
     for context in contexts:
         # The system of a pair has a field of its own. Code -1 means no context.
@@ -229,7 +238,9 @@ def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> 
 def _is_worse_output_nearer_to_reference(
     better_output: str, worse_output: str, references: Sequence[str]
 ) -> bool:
-    """Return whether the worse output needs fewer word edits to become a reference than the better output."""
+    """Return whether the worse output needs fewer word edits than the better output to become one of the
+    references.
+    """
     if not references:
         return False
     reference_words = [reference.split() for reference in references]
@@ -241,8 +252,8 @@ def _is_worse_output_nearer_to_reference(
 def _count_worse_outputs_nearer_to_reference(
     dataset: Dataset, scored_pairs: ScoredPairs
 ) -> tuple[int | None, int | None]:
-    """Count pairs in which the worse output is nearer to a reference, in a regular sample of the pairs.
-    Returns also how many pairs were checked.
+    """Count the pairs in a sample whose worse output is nearer to a reference than the better output. Returns
+    the size of the sample and this count.
 
     None for both if there are no references, or the pairs are rankings.
     """

@@ -1,4 +1,6 @@
-"""The file of a run with the credits of every cluster, from which `compare` makes paired comparisons."""
+"""Write and read the file that says how accurate each metric is on each item, or cluster of items such as a
+document. `compare` needs it to compare two runs item by item.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,14 @@ _CREDIT = "credit/"
 _WEIGHT = "weight/"
 
 
-def count_correctly_ordered_pairs_by_cluster(
+def sum_accuracies_by_cluster(
     dataset: Dataset, scored_pairs: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
-    """Build one table per context with the number of pairs in each document or item, and how many of them
-    each metric ordered correctly.
+    """Sum the accuracy of each metric over the items of each cluster, such as a document. Returns one table
+    for each context, such as a domain.
 
-    The accuracy of a metric is the sum of its credits divided by the sum of its weights. The table has the
-    first `metric_count` metrics.
+    Each table has the sums of item accuracies (`credit/METRIC`) and of item weights (`weight/METRIC`) for the
+    first `metric_count` metrics. Total credit divided by total weight is the accuracy of the metric.
     """
     metrics = np.arange(metric_count)
     sampled = scored_pairs.outcomes.select_metrics(metrics).select_pairs(scored_pairs.is_sampled)
@@ -60,9 +62,9 @@ def count_correctly_ordered_pairs_by_cluster(
     return frames
 
 
-def read_correctly_ordered_pair_counts(run_folder: RunFolder) -> CreditTable | None:
-    """Read from a run how many pairs each metric ordered correctly in each document or item; None if the run
-    has no such file.
+def read_accuracy_sums_by_cluster(run_folder: RunFolder) -> CreditTable | None:
+    """Read from a run the accuracy of each metric, summed over the items of each cluster, such as a document.
+    Returns None if the run has no such file.
     """
     file = run_folder.find_intact_file(CREDITS_FILE)
     if file is None:
