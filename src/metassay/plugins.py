@@ -256,4 +256,5 @@ def _list_instructions_and_constants(compiled_code: CodeType) -> list[bytes]:
 
 
 def _hash_source_text(source_code: bytes) -> str:
+    """Return a hash of source code."""
     return hashlib.blake2b(source_code, digest_size=8).hexdigest()

@@ -45,7 +45,7 @@ class AggregatedSystem(msgspec.Struct, frozen=True):
     standard_errors: StandardErrors
 
     def get_score_of_aggregation(self, aggregation: str) -> float | None:
-        """Return the score of one aggregation: `corpus`, `segment` or `bootstrap`."""
+        """Return the score that was computed in one of three ways: `corpus`, `segment` or `bootstrap`."""
         return {CORPUS: self.corpus, SEGMENT: self.segment, BOOTSTRAP: self.bootstrap}[aggregation]
 
 

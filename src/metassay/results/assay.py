@@ -80,8 +80,8 @@ class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of contexts with similar rankings of the metrics, and the metrics that may be best in all of
-    them.
+    """A group of contexts, such as domains, that rank the metrics similarly, and the metrics that may be best
+    in all of them.
     """
 
     contexts: list[str]
@@ -90,8 +90,8 @@ class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """How well properties of contexts, such as the language, predict how similarly two contexts rank the
-    metrics.
+    """How well properties of contexts, such as the mean output length of domains, predict how similarly two
+    contexts rank the metrics.
 
     `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
     deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
@@ -133,7 +133,8 @@ class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricRobustness(msgspec.Struct, frozen=True, kw_only=True):
-    """How much the accuracy of one metric varies between the contexts of a column, and how low it can become.
+    """How much the accuracy of one metric varies between the contexts of a column, such as domains, and how
+    low it can become.
 
     `stability` is the standard deviation between contexts, net of sampling error; `worst_case` the lowest
     lower bound, in `worst_context`; `robust_accuracy` the accuracy under the worst mix of contexts near the
@@ -252,7 +253,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricLead(msgspec.Struct, frozen=True, kw_only=True):
-    """The claim that one metric is more accurate than another, in one context or over all outputs."""
+    """The claim that one metric is more accurate than another, in one context (such as a domain) or over all
+    outputs.
+    """
 
     column: str | None
     context: str
@@ -262,7 +265,7 @@ class MetricLead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccuracyVariation(msgspec.Struct, frozen=True, kw_only=True):
-    """The claim that the accuracy of a metric differs between the contexts of a column."""
+    """The claim that the accuracy of a metric differs between the contexts of a column, such as domains."""
 
     column: str
     metric: str
@@ -395,14 +398,18 @@ class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
-    """How well a second sample of human scores of the same size would agree with the first."""
+    """How well a second sample of human scores of the same size would agree with the first, as a ceiling for
+    metrics.
+    """
 
     pairs: float | None
     spa: float | None
 
 
 class ContextHumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one metric prefers the output with the higher human score, in one context."""
+    """How often one metric prefers the output with the higher human score, in one context such as
+    a domain.
+    """
 
     metric: str
     accuracy: Share | None
@@ -411,8 +418,8 @@ class ContextHumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextHumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How similar two rankings of the metrics are in one context: by accuracy on outputs that were made
-    worse, and on outputs with different human scores.
+    """How similar two rankings of the metrics are in one context, such as a domain: by accuracy on outputs
+    that were made worse, and on outputs with different human scores.
     """
 
     context: str
@@ -589,7 +596,7 @@ class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
 
 
 class AssayContent(ContextStatistics, frozen=True, kw_only=True):
-    """The result of the command `metassay assay`, with all fields of its JSON object."""
+    """The result of the command `metassay assay`: how accurate each metric is, and which metric to use."""
 
     task: str
     items: Count

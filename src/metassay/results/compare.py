@@ -9,8 +9,8 @@ from metassay.results.verdict import Claim
 
 
 class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracies of one metric in one context in an earlier and a later run, and their difference with
-    its interval.
+    """The accuracies of one metric in one context (such as a domain) in an earlier and a later run, and their
+    difference with a confidence interval.
 
     `moved`: the difference is significant after Holm's correction over everything compared.
     """
@@ -41,7 +41,9 @@ class MetricSwap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The rankings of the metrics in one context in an earlier and a later run, and how similar they are."""
+    """The rankings of the metrics in one context (such as a domain) in an earlier and a later run, and how
+    similar they are.
+    """
 
     column: str
     context: str
@@ -52,7 +54,7 @@ class OrderChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChoiceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The metrics that an earlier and a later run recommend for one context."""
+    """The metrics that an earlier and a later run recommend for one context, such as a domain."""
 
     column: str
     context: str
@@ -107,7 +109,7 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompareContent(ResultStruct, frozen=True, kw_only=True):
-    """The result of the command `metassay compare`, with all fields of its JSON object."""
+    """The result of the command `metassay compare`: what changed from each assay run to the next."""
 
     runs: list[str]
     changed: bool

@@ -10,7 +10,7 @@ from metassay.results.base import ResultStruct
 
 
 class ListedMetric(msgspec.Struct, frozen=True):
-    """A metric as the command `list` shows it."""
+    """A metric, as the command `list` shows it."""
 
     metric: str
     label: str

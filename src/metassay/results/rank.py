@@ -126,7 +126,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_global(self) -> bool:
-        """Whether the ranking is over all items, not only those of one context."""
+        """Whether the ranking is over all items, not only those of one context such as a domain."""
         return self.context_column is None
 
     @property
@@ -294,7 +294,7 @@ class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_global(self) -> bool:
-        """Whether the curve is for all items, not for one context."""
+        """Whether the curve is for all items, not for one context such as a domain."""
         return self.context_column is None
 
     def find_human_agreement_with_difference(self, difference: float) -> AgreementPoint | None:

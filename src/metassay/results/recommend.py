@@ -10,7 +10,8 @@ from metassay.results.verdict import Claim
 
 
 class RecommendContent(ResultStruct, frozen=True, kw_only=True):
-    """The result of the command `metassay recommend`, with all fields of its JSON object.
+    """The result of the command `metassay recommend`: the metric to use in each context, such as a domain,
+    with reasons.
 
     `answer` is None where the user's own criteria decide, because then each context has a choice of its own.
     `seconds` are seconds per 1,000 outputs, for information: no choice depends on them.

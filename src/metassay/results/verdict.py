@@ -62,7 +62,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def convert_sentences_to_findings(sentences: Iterable[str]) -> list[Claim]:
-    """Convert sentences to claims of the kind `finding`."""
+    """Convert sentences to claims of the kind `finding` (other statements of a result)."""
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 

@@ -70,7 +70,7 @@ def _build_table_row_of_system_scores(system_scores: AggregatedSystem) -> dict[s
 
 @replace_options_parameter_by_keywords(AggregateOptions)
 def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
-    """Compute the scores of systems in three ways, and compare how well each way agrees with human scores.
+    """Compute the score of each system in three ways, and compare how well each way agrees with human scores.
 
     Corpus scores are computed from counts that are summed over all segments, segment scores are means over
     segments, and bootstrap scores are means of corpus scores over random samples of segments. Only metrics

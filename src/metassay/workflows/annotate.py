@@ -103,7 +103,7 @@ def annotate(human_and_metric_scores: Source, options: AnnotateOptions) -> Annot
     labelled_data = read_labelled_scores(human_and_metric_scores, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
-    needed, reason = _compute_required_number_of_labelled_items(labelled_data, labelled, options)
+    needed, reason = _count_needed_labels(labelled_data, labelled, options)
     run = _create_or_resume_run_folder(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
@@ -157,7 +157,7 @@ def _check_annotate_options(data_source: Source, options: AnnotateOptions) -> No
         reject_overwriting_inputs(options.csv, inputs)
 
 
-def _compute_required_number_of_labelled_items(
+def _count_needed_labels(
     labelled_data: LabelledData, labelled_count: int, options: AnnotateOptions
 ) -> tuple[int, str]:
     """Return how many items must be labelled in total to reach the goal of the user, and a sentence that

@@ -93,14 +93,14 @@ def _ask_judge_once_about_rows(
     tables if the judge compares two outputs in both orders.
     """
     if judge.compares_two_outputs:
-        return _ask_for_preferences_in_both_orders(rows_to_judge, judge, language)
+        return _ask_in_both_orders(rows_to_judge, judge, language)
     if _has_two_outputs_per_row(rows_to_judge):
         return [_score_both_outputs_of_rows(rows_to_judge, judge, language)]
     scores = judge.score(_convert_rows_to_metric_batch(rows_to_judge, "output", language))
     return [rows_to_judge.with_columns(pl.Series("score", scores).fill_nan(None))]
 
 
-def _ask_for_preferences_in_both_orders(
+def _ask_in_both_orders(
     rows_to_judge: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
     """Ask a judge (a language model) which of two outputs is better, once for each order of the two. Returns

@@ -12,7 +12,7 @@ from metassay.results.partial_run import PartialRun
 from metassay.sample import DEFAULT, get_bundled_sample_path_and_options
 from metassay.workflows.assay_outcome import (
     look_up_precomputed_scores_of_pairs,
-    score_output_pairs_and_compute_accuracies,
+    score_pairs_and_compare_metrics,
 )
 from metassay.workflows.assay_pairs import (
     is_dataset_too_large_for_one_shard,
@@ -67,10 +67,8 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     """
     prepared = read_data_and_prepare_run(dataset, options)
     if prepared.is_finished():
-        return AssayResult(
-            prepared, partial(score_output_pairs_and_compute_accuracies, prepared), is_stored=True
-        )
-    outcome = score_output_pairs_and_compute_accuracies(prepared)
+        return AssayResult(prepared, partial(score_pairs_and_compare_metrics, prepared), is_stored=True)
+    outcome = score_pairs_and_compare_metrics(prepared)
     result = AssayResult(prepared, lambda: outcome)
     if prepared.run is not None:
         write_assay_run(prepared.run, result, prepared.environment)
@@ -80,7 +78,8 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
 
 @replace_options_parameter_by_keywords(AssayPartsOptions)
 def score_selected_assay_batches(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
-    """Score and store only some parts of an assay, so that several processes can share the work.
+    """Score and store only some parts of an assay (a comparison of metrics on pairs of outputs), so that
+    several processes can share the work.
 
     All processes use the same options and the same run folder. `parts` are the numbers of the parts that this
     process scores, counted from 0. When all parts are scored, `assay` with the same options finishes the run.

@@ -216,8 +216,8 @@ def _correct_accuracies_for_mislabelled_pairs(
 def _insert_corrected_accuracies(
     context_statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
-    """Add the corrected accuracy of each metric to its row in the results over all outputs. Without
-    corrections, the results are returned unchanged.
+    """Add the accuracy of each metric that is corrected for pairs with a wrong label to the results over all
+    outputs. Without corrections, the results are returned unchanged.
     """
     if corrected_accuracies is None:
         return context_statistics

@@ -42,8 +42,8 @@ LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 
 @dataclass(frozen=True)
 class AssayOutcome:
-    """The pairs of outputs of an assay, their metric scores, and the comparison of the metrics that was
-    computed from them.
+    """The pairs of outputs of an assay, their metric scores, and the comparison of the metrics on these
+    pairs.
 
     `pairs` are the sampled pairs, which the results count. `prices` are the prices of the requests of
     metrics that are paid for.
@@ -75,15 +75,15 @@ class AssayOutcome:
         return rates
 
 
-def score_output_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> AssayOutcome:
+def score_pairs_and_compare_metrics(prepared_assay: PreparedAssay) -> AssayOutcome:
     """Make pairs of outputs, score both outputs of each pair with every metric, and compute how often each
-    metric orders the pairs correctly, in every context.
+    metric orders the pairs correctly, in every context such as a domain.
     """
     dataset = prepared_assay.dataset
     plan = prepared_assay.plan
     execution = prepared_assay.execution
     weights = compute_weight_of_each_output(dataset, plan.settings.weights, plan.contexts)
-    sample, scored, metrics, score_sample = make_and_score_output_pairs(prepared_assay, weights)
+    sampled_pairs, scored, metrics, score_sample = make_and_score_output_pairs(prepared_assay, weights)
     uninformed = {} if score_sample is None else score_sample.find_metrics_that_ignore_output_text(metrics)
     notes = [explain_why_metric_ignores_quality(metric, source) for metric, source in uninformed.items()]
     scored = replace(scored, notes=(*scored.notes, *notes))
@@ -119,7 +119,7 @@ def score_output_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> 
         context_properties=summarize_outputs_by_context(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
-        pairs_from=_describe_origin_of_pairs(plan.settings.pairs, sample),
+        pairs_from=_describe_origin_of_pairs(plan.settings.pairs, sampled_pairs),
         human_pairs=human_pairs,
     )
     execution.report_progress("judging", 1, 1)
@@ -127,13 +127,13 @@ def score_output_pairs_and_compute_accuracies(prepared_assay: PreparedAssay) -> 
     label_errors: LabelErrors = {}  # unknown for pairs that were not perturbed
     if plan.settings.pairs == PERTURBED_PAIRS and not dataset.task_definition.is_ranking:
         label_errors = look_up_perturbation_error_rates(scored.pairs.counts, dataset.languages)
-    return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
+    return AssayOutcome(sampled_pairs, scored, analysis, costs.prices, label_errors)
 
 
 def make_and_score_output_pairs(
     prepared_assay: PreparedAssay, output_weights: FloatArray | None
 ) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...], ScoreSample | None]:
-    """Make all pairs of outputs of an assay, and score both outputs of each pair with every metric.
+    """Make all pairs of a better and a worse output for an assay, and score both outputs with every metric.
 
     Returns the sampled pairs, all scored pairs, the metrics, and a sample of scored texts, which rankings do
     not have.
@@ -147,12 +147,14 @@ def make_and_score_output_pairs(
         scorer = ShardScorer(prepared_assay, output_weights)
         pairs_by_shard = make_output_pairs_shard_by_shard(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
-            sample, scored, score_sample = scorer.score_all_pairs(pairs_by_shard, plan.settings.per_output)
+            sampled_pairs, scored, score_sample = scorer.score_all_pairs(
+                pairs_by_shard, plan.settings.per_output
+            )
     else:
         pairs = make_output_pairs(dataset, plan, execution)
-        sample = pairs
+        sampled_pairs = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
-            sample = pairs.sample_pairs_per_output(plan.settings.per_output)
+            sampled_pairs = pairs.sample_pairs_per_output(plan.settings.per_output)
         metrics = look_up_precomputed_scores_of_pairs(dataset, pairs, metrics)
         with collect_warnings() as notes:
             scored = score_output_pairs(
@@ -160,7 +162,7 @@ def make_and_score_output_pairs(
                 pairs,
                 metrics,
                 execution,
-                sampled_pairs=sample,
+                sampled_pairs=sampled_pairs,
                 clusters=prepared_assay.clusters,
                 weights=output_weights,
                 additional_output_rows=prepared_assay.find_human_scored_rows(),
@@ -168,14 +170,14 @@ def make_and_score_output_pairs(
         if not dataset.task_definition.is_ranking:
             score_sample = select_every_nth_scored_output(dataset, scored)
     scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
-    return sample, scored, metrics, score_sample
+    return sampled_pairs, scored, metrics, score_sample
 
 
 def look_up_precomputed_scores_of_pairs(
     dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]
 ) -> tuple[Metric, ...]:
-    """For metrics whose scores were read from files, find the scores of all outputs that are in pairs.
-    Returns all metrics; the others are unchanged.
+    """Look up the scores of all outputs in pairs, for metrics whose scores were read from files. Other
+    metrics are returned unchanged.
     """
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
@@ -187,8 +189,8 @@ def look_up_precomputed_scores_of_pairs(
 
 
 def _describe_origin_of_pairs(pairs_option: object, sampled_pairs: Pairs) -> str:
-    """Return how the pairs were made: by a `rule`, also by a language `model`, or by `people` with their
-    scores. Empty for pairs from the user.
+    """Return in one word how the pairs of outputs were made: `rule`, `model` (a language model) or `people`
+    (human scores). The word is empty if the user made them.
     """
     if pairs_option == HUMAN_PAIRS:
         return "people"

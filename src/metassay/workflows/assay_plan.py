@@ -20,7 +20,8 @@ from metassay.workflows.options import AssaySettings
 
 @dataclass(frozen=True)
 class AssayPlan:
-    """The settings of an assay, with defaults filled in that depend on the data.
+    """The settings of an assay (a comparison of metrics on pairs of outputs), with defaults filled in that
+    depend on the data.
 
     `human` is the human score that the user named or that pairs are made from; `compared_human` the human
     score that perturbed pairs are compared with. `may_count_errors`: the human score looks like a count of
@@ -64,7 +65,9 @@ class AssayPlan:
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """How an assay is run: the number of workers, caches and other things that do not change its result."""
+    """How an assay (a comparison of metrics on pairs of outputs) is run: the number of workers, caches and
+    other things that do not change the result.
+    """
 
     workers: int
     score_store: ScoreStore | None = None

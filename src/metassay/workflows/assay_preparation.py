@@ -62,7 +62,8 @@ from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 
 @dataclass(frozen=True)
 class PreparedAssay:
-    """Everything that is needed to start an assay: the data, its settings, the run folder and the caches.
+    """Everything that is needed to start an assay (a comparison of metrics on pairs of outputs): the data,
+    the settings, the run folder and the caches.
 
     `environment` has the versions of code, libraries and dictionaries. `run` is None if nothing is written.
     """
@@ -100,7 +101,7 @@ class PreparedAssay:
 
 
 def read_data_and_prepare_run(data_source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
-    """Read the data of an assay, choose its settings, and open its run folder and caches."""
+    """Read the data of an assay, choose the settings, and open the run folder and the caches."""
     dataset, options = read_outputs_or_pairs(data_source, options)
     dataset, score_directions = prepare_assay_data(dataset, options)
     dataset, plan = choose_settings_from_options_and_data(dataset, options, score_directions)

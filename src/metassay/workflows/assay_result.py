@@ -35,7 +35,8 @@ from metassay.workflows.wrong_pairs import collect_misordered_pairs
 
 @dataclass(frozen=True, repr=False)
 class AssayResult(Result):
-    """Result of `assay`: the accuracy of every metric in every context, and which metric to use.
+    """Result of `assay`: the accuracy of every metric in every context, such as a domain, and which metric to
+    use.
 
     `content` has all of it as typed objects. If the run was finished before (`is_stored`), the content is
     read from its files, and pairs and scores are computed again only where they are used.
@@ -97,7 +98,7 @@ class AssayResult(Result):
         return self.assay_plan.metrics
 
     def to_frame(self) -> pl.DataFrame:
-        """Return accuracies as a table, with one row for each metric in each context."""
+        """Return accuracies as a table, with one row for each metric in each context, such as a domain."""
         rows = []
         for column, analysis in self.content.contexts.items():
             rows += [{"column": column, **msgspec.to_builtins(row)} for row in analysis.local_accuracy]
@@ -123,7 +124,9 @@ class AssayResult(Result):
         return build_assay_page(self.content)
 
     def charts(self) -> dict[str, Chart]:
-        """Return the charts of the report page by name. The first shows accuracy by context."""
+        """Return the charts of the report page by name. The first ones show accuracy by context, such as
+        domain.
+        """
         charts = super().charts()
         main_charts = [f"accuracy by {column}" for column in self.content.contexts]
         names = [name for name in [*main_charts, *charts] if name in charts]

@@ -72,7 +72,7 @@ def _find_local_cache_folder(requested_folder: str | Path | None) -> Path:
 
 
 def _list_cached_metrics(cache_folder: Path) -> list[CachedMetric]:
-    """List the metrics in a cache, with the number and size of their files."""
+    """List the metrics in a cache, with the number and size of files."""
     from metassay.store.cache_folder import list_cached_score_files, list_metric_cache_folders
 
     parts = [path for path in list_cached_score_files(cache_folder) if path.suffix == ".parquet"]

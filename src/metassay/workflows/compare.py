@@ -31,7 +31,9 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
     describe_result_for_terminal = describe_comparisons
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of the changes of accuracy, with one row for each comparison, context and metric."""
+        """Return a table of the changes of accuracy, with one row for each metric and context (such as a
+        domain) in each comparison.
+        """
         rows = []
         for comparison in self.comparisons:
             for change in comparison.accuracies:

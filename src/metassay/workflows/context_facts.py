@@ -27,8 +27,8 @@ def summarize_outputs_by_context(
 def _summarize_contexts_of_column(
     dataset: Dataset, context: Context, output_lengths: FloatArray
 ) -> ContextProperties:
-    """Summarise the outputs of each context that one column defines: constant metadata, mean output length
-    and mean human scores.
+    """Summarise the outputs of each context in one column, such as each domain: constant metadata, mean
+    output length and mean human scores.
     """
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
@@ -48,8 +48,8 @@ def _summarize_contexts_of_column(
 def _find_columns_constant_within_contexts(
     dataset: Dataset, context: Context, context_columns: set[str]
 ) -> dict[str, list[str]]:
-    """Find the metadata columns that have one value within each context, but different values in different
-    contexts.
+    """Find the metadata columns that have one value within each context, such as a domain, but different
+    values in different contexts.
     """
     codes = pl.Series("_code", context.codes)
     outputs = pl.DataFrame([codes, *(dataset.outputs[name] for name in dataset.metadata)])

@@ -47,11 +47,7 @@ def compare_corpus_scores_with_segment_means(
         statistics = _compute_sufficient_statistics_of_outputs(bound_metric, texts)
         for data in datasets:
             arranged = _arrange_statistics_by_system_and_item(texts, data, statistics)
-            rows.append(
-                _compare_corpus_and_segment_scores_of_metric(
-                    data, bound_metric, arranged, comparison_settings
-                )
-            )
+            rows.append(_compare_corpus_and_segment_scores(data, bound_metric, arranged, comparison_settings))
     return rows
 
 
@@ -74,7 +70,7 @@ def _arrange_statistics_by_system_and_item(
     return grid.arrange_as_system_by_item_matrix(output_statistics)
 
 
-def _compare_corpus_and_segment_scores_of_metric(
+def _compare_corpus_and_segment_scores(
     ranking_data: RankingData,
     metric: StatisticsMetric,
     output_statistics: FloatArray,

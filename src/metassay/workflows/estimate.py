@@ -153,7 +153,7 @@ def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> Estim
 
 
 def _name_what_people_rated(labelled_scores: LabelledScores) -> str:
-    """Return what people rated as a whole, in words: `items`, or the values of a column such as documents."""
+    """Return in words what people rated: `items`, or values of a column such as documents."""
     return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
 

@@ -129,23 +129,7 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
             source.frame, model_judge, options.llm, run, options
         )
         notes += model_notes
-    verdict_type = options.verdict_type
-    # A few whole numbers could also be labels, as far as the table shows.
-    if verdict_type is None and model_judge is not None and "winner" not in frame.columns:
-        verdict_type = GRADE  # our prompts ask for numbers of which higher is better
-    table = parse_verdicts(
-        frame,
-        columns=options.columns,
-        human=options.human,
-        raters=split_comma_separated_names(options.people),
-        family=options.family,
-        verdict_type=verdict_type,
-        letters=options.letters,
-        directions=RequestedDirections.parse_direction_options(
-            options.lower_is_better, options.higher_is_better
-        ),
-        file=source.file,
-    )
+    table = _parse_verdict_rows(frame, source.file, options, is_from_model=asked is not None)
     notes += table.notes
     analysis = measure_judge_accuracy_and_biases(
         table,
@@ -177,6 +161,31 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
     if run is not None:
         write_result_to_run_folder(run, "judge", result, None if asked is None else {VERDICTS: frame})
     return result
+
+
+def _parse_verdict_rows(
+    verdict_rows: pl.DataFrame, file: str, options: JudgeOptions, *, is_from_model: bool
+) -> VerdictTable:
+    """Parse the verdicts in the rows of a table. `is_from_model` says whether a language model was asked for
+    them in this run.
+    """
+    verdict_type = options.verdict_type
+    # A few whole numbers could also be labels, as far as the table shows.
+    if verdict_type is None and is_from_model and "winner" not in verdict_rows.columns:
+        verdict_type = GRADE  # our prompts ask for numbers of which higher is better
+    return parse_verdicts(
+        verdict_rows,
+        columns=options.columns,
+        human=options.human,
+        raters=split_comma_separated_names(options.people),
+        family=options.family,
+        verdict_type=verdict_type,
+        letters=options.letters,
+        directions=RequestedDirections.parse_direction_options(
+            options.lower_is_better, options.higher_is_better
+        ),
+        file=file,
+    )
 
 
 def _warn_of_judges_that_contradict_people(

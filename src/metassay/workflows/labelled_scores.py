@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,21 +96,33 @@ def read_labelled_scores(
         notes.append(
             f"Metrics that do not rate single outputs were left out: {', '.join(sorted(uninformed))}."
         )
-    labels = np.full((len(cube.systems), len(cube.items)), np.nan)
-    if human in cube.human_scores:
-        labels = cube.get_higher_is_better_scores(human)
-    labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
-    probabilities = _complete_selection_probabilities(probabilities, labelled_items, cube.items)
-    unit = options.cluster
-    if unit is None:
-        unit = detect_whether_documents_are_labelled(cube, labelled_items)
-    units = (
-        np.arange(len(cube.items))
-        if unit == ITEM
-        else renumber_integer_codes_from_zero(cube.assign_items_to_clusters(unit))
-    )
-    scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
+    scores = _arrange_labelled_scores(cube, human, metrics, probabilities, options.cluster)
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
+
+
+def _arrange_labelled_scores(
+    score_cube: ScoreCube,
+    human_score: str,
+    metrics: Mapping[str, FloatArray],
+    probabilities: FloatArray | None,
+    unit: str | None,
+) -> LabelledScores:
+    """Arrange human labels and metric scores in arrays [systems, items], with the items or documents that
+    people label as a whole.
+
+    `unit` is `item` or the column of documents. If it is None, it is detected from the labels.
+    """
+    labels = np.full((len(score_cube.systems), len(score_cube.items)), np.nan)
+    if human_score in score_cube.human_scores:
+        labels = score_cube.get_higher_is_better_scores(human_score)
+    labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
+    probabilities = _complete_selection_probabilities(probabilities, labelled_items, score_cube.items)
+    if unit is None:
+        unit = detect_whether_documents_are_labelled(score_cube, labelled_items)
+    units = np.arange(len(score_cube.items))
+    if unit != ITEM:
+        units = renumber_integer_codes_from_zero(score_cube.assign_items_to_clusters(unit))
+    return LabelledScores(score_cube.systems, score_cube.items, labels, metrics, units, unit, probabilities)
 
 
 def build_no_labels_error(human_column: str) -> InputError:

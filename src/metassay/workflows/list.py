@@ -39,7 +39,7 @@ class MetricList(ListResult, frozen=True, kw_only=True):
 
 
 class MetaMetricList(ListResult, frozen=True, kw_only=True):
-    """All meta-metrics, which measure how well a metric agrees with human scores, that `rank` can use."""
+    """All meta-metrics (measures of how well a metric agrees with human scores) that `rank` can use."""
 
     meta_metrics: list[ListedMetaMetric]
 
@@ -98,7 +98,7 @@ def list_metrics() -> MetricList:
 
 
 def list_meta_metrics() -> MetaMetricList:
-    """List all meta-metrics, which measure how well a metric agrees with people, including those of
+    """List all meta-metrics (measures of how well a metric agrees with human scores), including those of
     plug-ins.
     """
     from metassay.meta.people.meta_metrics.registry import SPANS, SPANS_SUMMARY, load_meta_metric_classes

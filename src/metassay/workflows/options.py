@@ -718,7 +718,9 @@ class AnnotateOptions(RunOptions, ScoreReadOptions, AnnotateSettings):
 
 
 def list_meta_metric_names() -> list[str]:
-    """List the names of all meta-metrics, including those of plug-ins, without importing their code."""
+    """List the names of all meta-metrics (measures of how well a metric agrees with human scores), including
+    those of plug-ins. No code of plug-ins is imported.
+    """
     from metassay.meta.people.meta_metrics import registry
 
     return registry.list_meta_metric_names()

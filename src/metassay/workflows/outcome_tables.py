@@ -53,8 +53,8 @@ def build_pair_search_table(
     metrics: Sequence[Metric],
     shard_position: ShardPosition | None = None,
 ) -> pl.DataFrame:
-    """Build the table of pairs in which users of the dashboard search, with contexts, human scores and metric
-    scores.
+    """Build the table in which users of the dashboard search pairs. It has contexts (such as the domain),
+    human scores and metric scores.
 
     `shard_position` is given where the data set is a shard of a larger one.
     """
@@ -117,7 +117,9 @@ def _encode_names_as_enum(names: pl.Series, shard_position: ShardPosition | None
 def _find_human_scores_of_worse_outputs(
     pairs: pl.DataFrame, outputs: pl.DataFrame, human_column: str
 ) -> pl.Series:
-    """Return the human score of the worse output of each pair. The worse output comes from another system."""
+    """Return the human score of the worse output of each pair, if the outputs of a pair come from two
+    systems.
+    """
     worse_outputs = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
     scores = outputs.select("item", "system", pl.col(human_column).cast(pl.Float64))
     joined = worse_outputs.join(scores, on=["item", "system"], how="left", maintain_order="left")

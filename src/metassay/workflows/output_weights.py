@@ -21,7 +21,7 @@ def compute_weight_of_each_output(
     dataset: Dataset, weight_option: str | None, contexts: Sequence[Context]
 ) -> FloatArray | None:
     """Return a weight for each output, from a column of the data or by how typical the output is of its
-    context. Returns None if all outputs count the same.
+    context, such as its domain. Returns None if all outputs count the same.
 
     `density` weighs an output by the density of its (first) context, estimated from the lengths of output,
     reference and source, so that odd outputs count less.

@@ -84,7 +84,7 @@ class PairExplorer:
             matching = self._find_matching_pairs(search_query, other_run)
             self._count_right_and_wrong_pairs(matching, shown_metrics)
             order = self._sort_pairs_by_margin(search_query, matching, other_run)
-            joint_outcomes = self._cross_tabulate_outcomes_of_two_metrics(search_query, other_run)
+            joint_outcomes = self._count_joint_outcomes(search_query, other_run)
         listed = matching.count if order is None else len(order)
         # Negated floor division rounds up.
         last_page = max(1, -(-listed // PAIRS_PER_PAGE))
@@ -274,7 +274,7 @@ class PairExplorer:
             _add_to_bounded_cache(self._orders, key, best_rows)
         return self._orders[key]
 
-    def _cross_tabulate_outcomes_of_two_metrics(
+    def _count_joint_outcomes(
         self, search_query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
         """Count on how many pairs two metrics are both right, both wrong, one right and the other wrong, and

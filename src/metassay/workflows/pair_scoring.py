@@ -102,7 +102,7 @@ def score_output_pairs(
     `additional_output_rows` are outputs without pairs that the other metrics score too. Batches are numbered
     from `first_batch_number`.
     """
-    rows = find_row_numbers_of_better_outputs(dataset, output_pairs)
+    rows = find_rows_of_better_outputs(dataset, output_pairs)
     is_sampled = _mark_pairs_in_sample(output_pairs, sampled_pairs)
     if isinstance(output_pairs, RankedPairs):
         scores = _score_pairs_of_ranked_lists(dataset, output_pairs, metrics, execution_options.workers)
@@ -215,7 +215,7 @@ def _score_text_pairs(
         if metric.compares_two_outputs:
             started = time.perf_counter()
             rows = build_table_of_outputs_to_score(dataset).frame[
-                find_row_numbers_of_better_outputs(dataset, sample)
+                find_rows_of_better_outputs(dataset, sample)
             ]
             comparison = ask_judge_about_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.preferences_for_first_output
@@ -254,7 +254,7 @@ def _score_both_outputs_of_pairs(
     """Score both outputs of every pair with metrics that score one output at a time. An output with several
     pairs is scored once.
     """
-    rows = find_row_numbers_of_better_outputs(dataset, pairs)
+    rows = find_rows_of_better_outputs(dataset, pairs)
     output_rows = _merge_distinct_row_numbers(rows, additional_output_rows)
     scored = score_rows(
         metrics,
@@ -292,7 +292,7 @@ def score_selected_pair_batches(
     """
     if execution_options.score_store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
-    rows = find_row_numbers_of_better_outputs(dataset, output_pairs)
+    rows = find_rows_of_better_outputs(dataset, output_pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
         _list_better_then_worse_outputs(dataset, output_pairs, rows, additional_output_rows),
@@ -307,7 +307,7 @@ def score_selected_pair_batches(
 def list_texts_of_pairs(dataset: Dataset, output_pairs: Pairs) -> pl.DataFrame:
     """List every text that metrics score for some pairs, with reference and source."""
     return _list_better_then_worse_outputs(
-        dataset, output_pairs, find_row_numbers_of_better_outputs(dataset, output_pairs), None
+        dataset, output_pairs, find_rows_of_better_outputs(dataset, output_pairs), None
     ).frame
 
 
@@ -363,7 +363,7 @@ def _score_pairs_of_ranked_lists(
     return PairScores(better[:, ranked_pairs.rows], worse, no_output_scores, perturbed.seconds)
 
 
-def find_row_numbers_of_better_outputs(dataset: Dataset, output_pairs: Pairs) -> LongArray:
+def find_rows_of_better_outputs(dataset: Dataset, output_pairs: Pairs) -> LongArray:
     """Return the row number that the better output of each pair has in the data set."""
     if output_pairs.rows is not None:
         return output_pairs.rows

@@ -164,7 +164,9 @@ class PairTable:
         return self._values[column]
 
     def read_metric_accuracies(self, context_column: str) -> list[ContextAccuracy]:
-        """Read the accuracy of each metric in each context of a column, from the result of the assay."""
+        """Read the accuracy of each metric in each context of a column, such as each domain, from the result
+        of the assay.
+        """
         file = self.run.find_intact_file(ACCURACIES_FILE)
         if file is None:
             return []

@@ -46,8 +46,8 @@ BOOTSTRAP_NOTE = (
 
 
 class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
-    """Result of `rank`: how well each metric agrees with human scores, by data set, meta-metric and
-    context.
+    """Result of `rank`: how well each metric agrees with human scores, by data set, meta-metric (measure of
+    agreement) and context, such as a domain.
     """
 
     build_page = build_rank_page

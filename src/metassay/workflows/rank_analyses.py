@@ -28,6 +28,7 @@ from metassay.meta.people.stability import measure_stability_over_items, measure
 from metassay.options import Progress
 from metassay.results.rank import (
     AgreementCurve,
+    CorpusAgreement,
     DiscriminationRow,
     HumanCeiling,
     RankAnalyses,
@@ -57,7 +58,7 @@ class AnalysisInput:
     """Contexts with fewer items are left out."""
 
     @property
-    def requested_meta_metrics_plus_pa_and_spa(self) -> tuple[MetaMetric, ...]:
+    def meta_metrics_with_pa_and_spa(self) -> tuple[MetaMetric, ...]:
         """The requested meta-metrics, and pairwise accuracy (PA) and soft pairwise accuracy (SPA) if they are
         not among them.
         """
@@ -95,7 +96,7 @@ def _measure_ranking_stability(analysis_input: AnalysisInput) -> list[StabilityR
     for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         names = tuple(data.cube.metric_scores)
-        meta_metrics = analysis_input.requested_meta_metrics_plus_pa_and_spa
+        meta_metrics = analysis_input.meta_metrics_with_pa_and_spa
         rows += measure_stability_over_systems(dataset, meta_metrics, scores, trials=trials, seed=seed)
         for meta_metric in meta_metrics:
             rows += measure_stability_over_items(
@@ -114,7 +115,7 @@ def _count_distinguishable_metric_pairs(analysis_input: AnalysisInput) -> list[D
         settings = replace(analysis_input.settings, stream=hash_name_to_integer(data.cube.dataset))
         rows += [
             count_significant_metric_differences(data.cube.dataset, meta_metric, scores, settings)
-            for meta_metric in analysis_input.requested_meta_metrics_plus_pa_and_spa
+            for meta_metric in analysis_input.meta_metrics_with_pa_and_spa
         ]
     return rows
 
@@ -219,6 +220,15 @@ def _summarize_required_item_counts(
     )
 
 
+def _compare_corpus_scores_with_item_means(analysis_input: AnalysisInput) -> list[CorpusAgreement]:
+    """Measure how well metrics agree with human scores about systems, by corpus scores and by means of item
+    scores.
+    """
+    return compare_corpus_scores_with_segment_means(
+        analysis_input.source, analysis_input.datasets, analysis_input.settings
+    )
+
+
 # The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`.
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "stability": _measure_ranking_stability,
@@ -226,7 +236,5 @@ ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "ceiling": _measure_agreement_of_raters,
     "thresholds": _estimate_human_agreement_by_score_difference,
     "power": _estimate_required_item_counts,
-    "corpus": lambda data: compare_corpus_scores_with_segment_means(
-        data.source, data.datasets, data.settings
-    ),
+    "corpus": _compare_corpus_scores_with_item_means,
 }

@@ -22,12 +22,14 @@ from metassay.workflows.run_files import RESULT, load_assay_run
 
 
 class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
-    """Result of `recommend`: the metric to use in every context, with reasons."""
+    """Result of `recommend`: the metric to use in every context, such as a domain, with reasons."""
 
     describe_result_for_terminal = describe_recommendation
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of the recommended metrics, with one row for each context of each column."""
+        """Return a table of the recommended metrics, with one row for each context (such as a domain) of each
+        column.
+        """
         rows = []
         for column, recommendations in self.recommendation.items():
             for context, entry in recommendations.items():
@@ -38,7 +40,7 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
 def recommend(
     run: str | Path, *, context: str | None = None, criteria: Criteria | None = None
 ) -> RecommendResult:
-    """Recommend a metric for each context of a finished assay, with reasons.
+    """Recommend a metric for each context of a finished assay, such as each domain, with reasons.
 
     - `run` is the run folder of the assay.
     - `context` names the column of contexts to return. By default, all columns are returned.
@@ -100,8 +102,8 @@ def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteri
 def _recommend_metrics_by_user_criteria(
     assay_result: AssayContent, context_column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for every context of one column, taking the user's own criteria into account. Each
-    recommendation has reasons.
+    """Recommend a metric for every context of one column, such as every domain, with reasons. The user's own
+    criteria are taken into account.
     """
     recommendations = recommend_metric_for_each_context(
         collect_accuracies_and_costs_from_result(assay_result, context_column, criteria)

@@ -4,7 +4,7 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +93,7 @@ def report(
         for name, content in files.items():
             write_bytes(target.parent / name, content)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
+        raise _build_write_error(error, target) from None
     if out is None:
         # Otherwise the rewritten page would count as changed by hand.
         RunFolder.open_for_reading(folders[0]).update_checksum_in_manifest(REPORT)
@@ -109,10 +108,7 @@ def _refuse_to_overwrite_non_report(report_file: Path) -> None:
         with report_file.open("rb") as file:
             beginning = file.read(_MOST_BYTES_BEFORE_TITLE)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(
-            f"cannot be written ({reason}).", location=InputLocation(file=str(report_file))
-        ) from None
+        raise _build_write_error(error, report_file) from None
     # An empty file may be replaced.
     if beginning and not (beginning.startswith(_PAGE_START) and _TITLE_END in beginning):
         raise InputError(
@@ -120,6 +116,12 @@ def _refuse_to_overwrite_non_report(report_file: Path) -> None:
             location=InputLocation(file=str(report_file)),
             remedy="Name another --out.",
         )
+
+
+def _build_write_error(error: OSError | ValueError, file: Path) -> InputError:
+    """Build the error message for a file that cannot be written."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(file)))
 
 
 def _build_report_of_run(run_path: str | Path) -> Page:
@@ -152,17 +154,23 @@ def _build_joint_report_of_runs(runs: Sequence[str | Path]) -> Page:
     _check_runs_have_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
     with first_folder.report_unreadable_results():
-        assay = _read_result_of_run(folders["assay"], AssayContent) if "assay" in folders else None
-        ranking = _read_result_of_run(folders["rank"], RankContent) if "rank" in folders else None
-        dependence = None
         curves: CurvesByDataset = {}
         if "depend" in folders:
-            dependence = _read_result_of_run(folders["depend"], DependContent)
             curves = folders["depend"].read_result(CURVES, CurvesByDataset)
-        aggregation = (
-            _read_result_of_run(folders["aggregate"], AggregateContent) if "aggregate" in folders else None
+        return build_joined_page(
+            _read_result_of_command(folders, "assay", AssayContent),
+            _read_result_of_command(folders, "rank", RankContent),
+            _read_result_of_command(folders, "depend", DependContent),
+            _read_result_of_command(folders, "aggregate", AggregateContent),
+            curves,
         )
-        return build_joined_page(assay, ranking, dependence, aggregation, curves)
+
+
+def _read_result_of_command(
+    run_folders: Mapping[str, RunFolder], command: str, result_type: type[ResultT]
+) -> ResultT | None:
+    """Read the result of the run that a command wrote. Returns None if there is no such run."""
+    return _read_result_of_run(run_folders[command], result_type) if command in run_folders else None
 
 
 def _open_one_run_of_each_command(run_paths: Sequence[str | Path]) -> dict[str, RunFolder]:

@@ -251,7 +251,7 @@ def _read_assay_result_of_run(run_state: RunState) -> AssayContent:
 
 
 def _compare_assay_runs(earlier_run: RunState, later_run: RunState) -> RunChange:
-    """Say what changed from one assay run to another, or why they cannot be compared."""
+    """Describe what changed from one assay run to another, or why they cannot be compared."""
     try:
         comparison = compare_run_folders(
             _open_run_with_symlink_check(earlier_run[0]),

@@ -157,7 +157,7 @@ def write_result_to_run_folder(
 
 
 class Result(ResultDisplay, ABC):
-    """Base class of results that store their content in another object."""
+    """Base class of results that store all numbers and sentences in a further object, the `content`."""
 
     @property
     @abstractmethod

@@ -175,7 +175,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
             *data.notes,
             *warn_of_systems_without_all_items(data),
             *_warn_if_system_outputs_are_references(data),
-            *_warn_if_significance_test_ignores_documents(data, options),
+            *_warn_if_test_ignores_documents(data, options),
             *metric_warnings,
         ],
         segments=segments,
@@ -349,7 +349,7 @@ def _test_differences_between_systems(
     return comparisons
 
 
-def _warn_if_significance_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
+def _warn_if_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
     """Return a warning if the requested test treats segments as independent although they belong to
     documents.
     """

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.joins import join_tables_by_id
-from metassay.data.readers.base import ReaderOptions
+from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.reading import Source
@@ -34,14 +34,6 @@ class VerdictFrame:
     notes: list[str]
 
 
-@dataclass(frozen=True)
-class NamedFrame:
-    """A data frame and the file from which it was read."""
-
-    file: str
-    frame: pl.DataFrame
-
-
 def read_verdicts(
     data_source: Source,
     *,
@@ -57,32 +49,33 @@ def read_verdicts(
     """
     options = ReaderOptions(quoting=quoting)
     notes: list[str] = []
-    verdict_frames: list[NamedFrame] = []
-    other_frames: list[NamedFrame] = []
+    verdict_tables: list[RawTable] = []
+    other_tables: list[RawTable] = []
     given_frame = convert_to_polars_frame(data_source)
     if given_frame is not None:
-        verdict_frames.append(NamedFrame("the table", given_frame))
+        verdict_tables.append(RawTable("the table", given_frame))
     else:
         for table in read_tables(_find_verdict_files(data_source), options):
-            named_frame = NamedFrame(table.file, table.frame)
-            has_judges = _has_judge_column(table.frame, judge_column)
-            (verdict_frames if has_judges else other_frames).append(named_frame)
+            if _has_judge_column(table.frame, judge_column):
+                verdict_tables.append(table)
+            else:
+                other_tables.append(table)
             notes += table.notes
-        if not verdict_frames:
-            # the table of a single judge, or one whose columns are reported as missing later
+        if not verdict_tables:
+            # The table of a single judge, or one whose columns are reported as missing later.
             position = next(
-                (i for i, other in enumerate(other_frames) if _has_winner_or_score_column(other.frame)), 0
+                (i for i, other in enumerate(other_tables) if _has_winner_or_score_column(other.frame)), 0
             )
-            verdict_frames.append(other_frames.pop(position))
+            verdict_tables.append(other_tables.pop(position))
     for path in [] if join is None else download_remote_paths(join):
         table = read_table_to_join(path, options)
-        other_frames.append(NamedFrame(path, table.frame))
+        other_tables.append(RawTable(path, table.frame))
         notes += table.notes
-    frame = pl.concat([named_frame.frame for named_frame in verdict_frames], how="diagonal_relaxed")
-    for other in other_frames:
+    frame = pl.concat([table.frame for table in verdict_tables], how="diagonal_relaxed")
+    for other in other_tables:
         frame, note = join_tables_by_id(frame, other.frame, file=other.file)
         notes.append(note)
-    file = verdict_frames[0].file if len(verdict_frames) == 1 else "the tables"
+    file = verdict_tables[0].file if len(verdict_tables) == 1 else "the tables"
     if where:
         frame = select_rows(frame, where, None, None)
     return VerdictFrame(frame, file, notes)

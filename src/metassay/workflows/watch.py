@@ -156,7 +156,9 @@ def find_metric_changes_over_runs(run_folder_by_name: Mapping[str, Path]) -> Wat
 def _read_metric_and_judge_values(
     run_folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
-    """Read the values of each metric and judge in all runs. Returns also notes on runs that are left out."""
+    """Read the values of each metric and judge in all runs. Returns the values, and notes on runs that are
+    left out.
+    """
     measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
     notes = []
     kind_by_command: dict[str, str] = {}
