@@ -1,4 +1,4 @@
-"""Results of assays written down by hand, for tests: only what a test is about is given."""
+"""Results of assays for tests, written by hand: each test gives only the values that it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every test can ask for: the real data where it is present, and the system's programs."""
+"""Fixtures of all tests: real data, plug-ins, browsers, and a check of every verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _ran: dict[str, int] = {"real": 0}
 
 
 def data_folder() -> Path | None:
-    """`METASSAY_DATA`, else `../shared/data` beside the checkout, else nothing."""
+    """Return the folder of real data: `METASSAY_DATA`, or `../shared/data` beside the checkout. Returns None
+    if there is none.
+    """
     named = os.environ.get("METASSAY_DATA")
     candidates = [Path(named)] if named else [ROOT.parent / "shared" / "data"]
     return next((folder for folder in candidates if folder.is_dir()), None)
@@ -73,7 +75,7 @@ def _check_contradictions(builder: Callable[[Any], list[Claim]]) -> Callable[[An
 
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
-    """A function from a path inside the data folder to the file; skips the test where it is absent."""
+    """A function that finds a file in the folder of real data. The test is skipped if the file is absent."""
 
     def find(name: str) -> Path:
         folder = data_folder()
@@ -107,7 +109,7 @@ def install_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 @pytest.fixture(scope="session")
 def some_words() -> list[str]:
-    """Fifteen words to make sentences of."""
+    """Fifteen words from which tests make sentences."""
     return [
         "the",
         "a",
@@ -129,7 +131,7 @@ def some_words() -> list[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of a Chromium to drive; skips the test where there is none."""
+    """The path of Chromium. The test is skipped if it is not installed."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
         pytest.skip("no Chromium here: `make system-packages` installs it on Debian")
@@ -149,7 +151,7 @@ for (const name of ["alert", "confirm", "prompt"]) window[name] = () => { window
 
 
 class Watched:
-    """A browser whose pages note what goes wrong in them."""
+    """A browser in whose pages errors are recorded."""
 
     def __init__(self, browser: Any) -> None:
         self.browser = browser
@@ -173,7 +175,9 @@ def browser(chromium: str) -> Iterator[Watched]:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The source of axe-core, which finds what keeps people out of a page; skips the test where it is absent."""
+    """The source of axe-core, which checks the accessibility of pages. The test is skipped if it
+    is absent.
+    """
     file = ROOT / ".oracles" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
     if not file.is_file():
         pytest.skip("no axe-core here: `make axe` brings it, with npm")

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that behaves as badly as a test says."""
+"""An HTTP server on this machine that answers as a test says, also with errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Reply = Callable[["Handler", dict[str, Any]], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as the server's `behave` says; notes every request, of whatever kind."""
+    """Answers requests as the server's `behave` says, and records every request."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -40,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Does not wait for clients that went away, and does not complain of them."""
+    """A server that ignores errors of clients that disconnect."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -56,7 +56,9 @@ def answer(text: str, reason: str = "stop") -> dict[str, Any]:
 
 @pytest.fixture
 def server() -> Iterator[Callable[[Reply], Server]]:
-    """A function that starts a server which behaves so; it has `url` and `asked`."""
+    """A function that starts a server which answers as the given function says. The server has `url` and
+    `asked`.
+    """
     running = []
 
     def start(behave: Reply) -> Server:

@@ -10,7 +10,7 @@ SECONDS = 0.05
 
 
 def square_slowly(number: int) -> tuple[int, int]:
-    """Return the square, and the process that computed it."""
+    """Return the square of a number, and the id of the process that computed it."""
     time.sleep(SECONDS)
     return number * number, os.getpid()
 

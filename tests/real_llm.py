@@ -1,4 +1,4 @@
-"""A real chat model, small and on this machine, behind a real server."""
+"""A small chat model on this machine, behind an HTTP server."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def copy_without_checksums(run: Path, target: Path) -> Path:
-    """Copy a run and remove its checksums, so that readers look into edited files at all."""
+    """Copy a run and remove its checksums, so that edited files are read."""
     shutil.copytree(run, target)
     manifest = json.loads((target / "manifest.json").read_text())
     del manifest["files"]

@@ -1,4 +1,4 @@
-"""Filesystems elsewhere for tests: one in memory (`there`), and an S3 server on this machine (`bucket`).
+"""Remote file systems for tests: one in memory (`there`), and an S3 server on this machine (`bucket`).
 
 Tests that take the latter are skipped without s3fs and moto.
 """
@@ -15,7 +15,7 @@ HOW = "needs: pip install s3fs 'moto[server]'"
 
 @pytest.fixture
 def bucket(monkeypatch):
-    """The filesystem of `s3://`, on a server of our own that holds one bucket of that name."""
+    """The file system of an S3 server on this machine, with one bucket named `bucket`."""
     pytest.importorskip("s3fs", reason=HOW)
     server = pytest.importorskip("moto.server", reason=HOW).ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
@@ -34,7 +34,7 @@ def bucket(monkeypatch):
 
 @pytest.fixture
 def there():
-    """A filesystem in memory, empty again afterwards."""
+    """A file system in memory, which is emptied after the test."""
     system = fsspec.filesystem("memory")
     yield system
     system.store.clear()

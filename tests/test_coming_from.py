@@ -1,4 +1,4 @@
-"""Every line of `docs/coming-from.md` runs, and gives what the tool it stands for gives."""
+"""Every command in `docs/coming-from.md` runs, and gives the same scores as the tool that it replaces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MODELS = re.compile(r"-m (comet\b(?!_)|comet_qe|\"xcomet\(model=[^)]*\)\")")
 
 
 def lines() -> dict[str, list[str]]:
-    """Of each tool, what stands first in the right column of its table."""
+    """The commands in the right column of the table of each tool."""
     found: dict[str, list[str]] = {}
     for section in PAGE.read_text().split("\n## ")[1:]:
         title, _, body = section.partition("\n")
@@ -50,7 +50,7 @@ def lines() -> dict[str, list[str]]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """The files that the page names."""
+    """A folder with the files that the page names."""
     frame = pl.read_parquet(get_bundled_sample_path("mt")).sort("seg_id")
     few = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort().gather_every(6).implode()))
     few.write_csv(tmp_path / "outputs.csv")

@@ -1,4 +1,4 @@
-"""What an installation needs, and what it does without."""
+"""What an installation needs, and what it does not need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ print(sorted(metassay.perturb(data, perturbations="entity,removal").to_frame()["
 
 
 def test_russian_does_not_need_setuptools() -> None:
-    """natasha's own module imports pymorphy2, which needs pkg_resources; its models do not."""
+    """The module of natasha imports pymorphy2, which needs pkg_resources. Its models do not."""
     pytest.importorskip("slovnet")
     command = [sys.executable, "-c", RUSSIAN_WITHOUT_SETUPTOOLS]
     output = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What other packages add, by entry point or by file."""
+"""Plug-ins of other packages, by entry point or by file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metassay.workflows.read import read
 
 @dataclass(frozen=True)
 class Vowels(Metric):
-    """Vowels in the output."""
+    """Metric that counts the vowels of an output."""
 
     letters: str = "aeiou"
     name: ClassVar[str] = "vowels"
@@ -33,7 +33,7 @@ class Vowels(Metric):
 
 @pytest.fixture
 def announced(monkeypatch):
-    """Pretend that an installed package announces these entry points."""
+    """Pretend that an installed package has these entry points."""
 
     def announce(group: str, **found: object) -> None:
         points = [

@@ -1,4 +1,4 @@
-"""Several processes give the results of one, whatever happens to the worker processes."""
+"""Several processes give the same results as one, whatever happens to the worker processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from metassay.process_pool import choose_process_count, map_batches_in_parallel
 
 @pytest.fixture(autouse=True)
 def fresh_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Start every test without worker processes, and tell those that it starts that they are workers."""
+    """Start every test without worker processes, and set a variable by which new ones know that they are
+    workers.
+    """
     monkeypatch.setenv("METASSAY_TEST_PARENT", str(os.getpid()))
     monkeypatch.syspath_prepend(Path(__file__).parent)  # so that workers can import the functions
     get_reusable_executor().shutdown(kill_workers=True)

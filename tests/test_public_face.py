@@ -1,4 +1,6 @@
-"""What users may rely on: the exported names, and every kind of source that `read` and the verbs take."""
+"""The public interface: the exported names, and every kind of source that `read` and the other functions
+accept.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def test_the_exported_names_are_these() -> None:
 
 
 def test_every_public_function_has_an_example_that_the_suite_runs() -> None:
-    """Doctests of the package are collected; here, that there is one to collect."""
+    """The doctests of the package are run. This checks that each function has one."""
     functions = [getattr(metassay, name) for name in metassay.VERBS]
     arrays = {
         "meta.pairwise": ("pairwise_accuracy", "soft_pairwise_accuracy"),
@@ -53,7 +55,7 @@ RESULTS = [name for name in metassay.TYPES if name.endswith("Result")]
 
 @pytest.mark.parametrize("name", [*RESULTS, "Dataset"])
 def test_every_method_of_a_result_is_called_by_an_example(name) -> None:
-    """In its own docstring, or in that of its class or of the class that it has it from."""
+    """The example is in the docstring of the method, of its class, or of the base class that defines it."""
     family = [c for c in getattr(metassay, name).__mro__ if c.__module__.startswith("metassay")]
     methods = [(n, f) for c in family for n, f in vars(c).items() if inspect.isfunction(f) and n[0] != "_"]
     documents = [documented.__doc__ or "" for documented in (*family, *(method for _, method in methods))]

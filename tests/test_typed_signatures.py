@@ -1,4 +1,4 @@
-"""Type checkers know the keywords of every verb: a misspelt name or a wrong type is an error."""
+"""Type checkers know the keywords of every public function: a misspelt name or a wrong type is an error."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_narrower_intervals_and_smaller_differences_need_more_items() -> None:
     assert more_power > by_difference[0]
 
 
-def test_it_says_when_to_stop() -> None:
+def test_no_items_are_chosen_if_the_goal_is_reached() -> None:
     table, _ = build_table(labelled=60)
     result = metassay.annotate(table, human="mqm", width=50.0)
     assert result.items == []

@@ -1,4 +1,4 @@
-"""The main job from end to end: what must hold for any data, and what is known of real data."""
+"""`assay` from end to end, on small data with known results and on real data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAST = {"resamples": 60, "permutations": 39}
 
 @dataclass(frozen=True)
 class OutputLength(Metric):
-    """Words in the output."""
+    """Metric that counts the words of the output."""
 
     name: ClassVar[str] = "words"
     task: ClassVar[str] = "any"
@@ -32,7 +32,9 @@ class OutputLength(Metric):
 
 @dataclass(frozen=True)
 class BagOfWords(Metric):
-    """Share of the reference's words that the output has, in any order, as ROUGE-1 counts them."""
+    """Metric that returns the share of the reference's words that the output has in any order, as ROUGE-1
+    does.
+    """
 
     name: ClassVar[str] = "bag"
     task: ClassVar[str] = "mt"
@@ -61,7 +63,7 @@ def test_length_is_always_right_on_removal_and_never_on_insertion(result) -> Non
     assert by_method(result, "words")["swapping"] == 0
 
 
-def test_a_bag_of_words_does_not_see_swapping(result) -> None:
+def test_bag_of_words_metric_ties_on_swapped_words(result) -> None:
     assert by_method(result, "bag")["swapping"] == 0
 
 
@@ -77,7 +79,7 @@ def test_sentinels_are_reported_but_never_ranked(result) -> None:
 
 
 def test_macro_accuracy_equals_a_count_by_hand(tmp_path) -> None:
-    """Two items, one with two systems: items weigh alike, whatever their number of pairs."""
+    """Two items, one with two systems. Items have the same weight, whatever their number of pairs."""
     (tmp_path / "t.csv").write_text(
         "id,system,hyp,ref\n1,a,one two three,one two three\n1,b,one two four,one two three\n2,a,x y z,p q r\n"
     )
@@ -142,7 +144,7 @@ def test_wmt22_english_german(real_data) -> None:
     assert {row["dof"] for row in found["contexts"]["domain"]["h1"]} == {3}
 
 
-def test_its_own_reference_makes_h1_significant_all_by_itself(real_data) -> None:
+def test_references_scored_as_a_system_make_h1_significant(real_data) -> None:
     dataset = read(real_data("wmt22/wmt22_en-de.parquet"))
     options = {
         "metrics": "bleu",
@@ -159,7 +161,7 @@ def test_its_own_reference_makes_h1_significant_all_by_itself(real_data) -> None
     assert without["p"] > 1e-3
 
 
-def test_normalised_speech_hardly_ties(real_data) -> None:
+def test_normalised_transcripts_have_few_ties(real_data) -> None:
     dataset = read(real_data("asr/asr_librispeech_test_clean.parquet"), task="asr")
     options = {
         "metrics": "wer",

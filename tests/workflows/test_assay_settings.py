@@ -1,4 +1,4 @@
-"""Every option of `assay` reaches the numbers it is about: what is left out, drawn, weighed or turned around."""
+"""Every option of `assay` has its effect on the results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FAST = {"resamples": 37, "permutations": 30, "minimum_items": 1}
 
 
 @dataclass(frozen=True)
-class Said(Metric):
-    """The number that an output ends with, less `off` where it is odd."""
+class LastNumber(Metric):
+    """Metric that returns the number at the end of an output, minus `off` if the number is odd."""
 
     off: float = 0.0
 
-    name: ClassVar[str] = "said"
+    name: ClassVar[str] = "number"
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
 
@@ -36,8 +36,8 @@ class Said(Metric):
         return numbers - self.off * (numbers % 2)
 
 
-class Errors(Said):
-    """The same as a number of errors."""
+class ErrorCount(LastNumber):
+    """The same metric with lower scores for better outputs."""
 
     name: ClassVar[str] = "errors"
     higher_is_better: ClassVar[bool] = False
@@ -46,17 +46,17 @@ class Errors(Said):
         return -super().score(batch)
 
 
-class Coarse(Said):
-    """The same for a reader who does not see a difference of one."""
+class CoarseMetric(LastNumber):
+    """The same metric, for which differences of up to 1 are ties."""
 
     name: ClassVar[str] = "coarse"
     tie_tolerance: ClassVar[float] = 1.0
 
 
-class Dear(Said):
-    """The same for those who can afford it."""
+class ExpensiveMetric(LastNumber):
+    """The same metric, with the cost of a paid one."""
 
-    name: ClassVar[str] = "dear"
+    name: ClassVar[str] = "expensive"
 
     @property
     def cost_class(self) -> str:
@@ -65,7 +65,9 @@ class Dear(Said):
 
 @pytest.fixture(scope="module")
 def pairs() -> pl.DataFrame:
-    """Sixty items in twelve documents and two domains; the better output is a larger number, mostly."""
+    """Sixty items in twelve documents and two domains. In most pairs, the better output is a
+    larger number.
+    """
     rng = np.random.default_rng(0)
     item = np.arange(60)
     return pl.DataFrame(
@@ -81,58 +83,65 @@ def pairs() -> pl.DataFrame:
     )
 
 
-def assayed(frame, *metrics, **options):
-    asked = {"contexts": ["domain", "system"]} | FAST | options
-    return assay(None, pairs=frame, metrics=list(metrics or [Said(), Said(3.0)]), **asked)
+def run_assay(frame, *metrics, **options):
+    options_of_assay = {"contexts": ["domain", "system"]} | FAST | options
+    return assay(
+        None, pairs=frame, metrics=list(metrics or [LastNumber(), LastNumber(3.0)]), **options_of_assay
+    )
 
 
-def right(frame, tie=0.0):
-    """What the plain number says of each pair."""
+def get_outcomes_of_number(frame, tie=0.0):
+    """Return for each pair whether the number of the better output is larger: 1, 0, or `tie` for equal
+    numbers.
+    """
     gap = frame["output"].cast(float) - frame["worse"].cast(float)
     return np.where(gap > 0, 1.0, np.where(gap == 0, tie, 0.0))
 
 
 @pytest.mark.parametrize(("cluster", "units"), [(None, 12), ("doc_id", 12), ("item", 60), ("domain", 2)])
-def test_the_unit_asked_for_is_the_unit(pairs, cluster, units) -> None:
-    found = assayed(pairs, cluster=cluster).to_dict()
+def test_named_cluster_column_is_used(pairs, cluster, units) -> None:
+    found = run_assay(pairs, cluster=cluster).to_dict()
     assert found["cluster"]["column"] == (cluster or "doc_id")
     assert {row["clusters"] for row in found["global"]} == {units}
 
 
 @pytest.mark.parametrize(("ties", "credit"), [("strict", 0.0), ("half", 0.5)])
-def test_ties_earn_what_was_asked_for(pairs, ties, credit) -> None:
-    expected = right(pairs, credit)
-    assert (right(pairs, 0.5) == 0.5).any()
-    assert assayed(pairs, ties=ties).to_dict()["global"][0]["accuracy"] == pytest.approx(expected.mean())
+def test_ties_count_as_the_option_says(pairs, ties, credit) -> None:
+    expected = get_outcomes_of_number(pairs, credit)
+    assert (get_outcomes_of_number(pairs, 0.5) == 0.5).any()
+    assert run_assay(pairs, ties=ties).to_dict()["global"][0]["accuracy"] == pytest.approx(expected.mean())
 
 
-def test_weights_weigh(pairs) -> None:
-    expected = np.average(right(pairs), weights=pairs["views"].to_numpy())
-    assert expected != pytest.approx(right(pairs).mean())
-    assert assayed(pairs, weights="views").to_dict()["global"][0]["accuracy"] == pytest.approx(expected)
+def test_accuracy_is_weighted_by_a_column(pairs) -> None:
+    expected = np.average(get_outcomes_of_number(pairs), weights=pairs["views"].to_numpy())
+    assert expected != pytest.approx(get_outcomes_of_number(pairs).mean())
+    assert run_assay(pairs, weights="views").to_dict()["global"][0]["accuracy"] == pytest.approx(expected)
 
 
-def test_errors_are_turned_around_and_small_differences_tie_where_a_metric_says_so(pairs) -> None:
-    found = {row["metric"]: row for row in assayed(pairs, Said(), Errors(), Coarse()).to_dict()["global"]}
-    assert found["errors"]["accuracy"] == found["said"]["accuracy"]
+def test_direction_and_tie_tolerance_of_a_metric_are_used(pairs) -> None:
+    found = {
+        row["metric"]: row
+        for row in run_assay(pairs, LastNumber(), ErrorCount(), CoarseMetric()).to_dict()["global"]
+    }
+    assert found["errors"]["accuracy"] == found["number"]["accuracy"]
     gap = (pairs["output"].cast(float) - pairs["worse"].cast(float)).to_numpy()
     assert found["coarse"]["ties"] == pytest.approx((np.abs(gap) <= 1).mean())
     assert found["coarse"]["accuracy"] == pytest.approx((gap > 1).mean())
 
 
-def test_statistics_follow_the_seed_where_the_pairs_do_not(pairs) -> None:
-    zero, again, one = (assayed(pairs, seed=seed).to_dict()["contexts"]["system"] for seed in (0, 0, 1))
+def test_seed_changes_p_values_of_given_pairs_but_not_their_accuracy(pairs) -> None:
+    zero, again, one = (run_assay(pairs, seed=seed).to_dict()["contexts"]["system"] for seed in (0, 0, 1))
     assert zero == again
     assert zero["local_accuracy"][0]["accuracy"] == one["local_accuracy"][0]["accuracy"]
     assert [row["p_permutation"] for row in zero["h1"]] != [row["p_permutation"] for row in one["h1"]]
 
 
-def test_numbers_of_draws_are_those_asked_for(pairs) -> None:
+def test_p_values_come_from_the_requested_numbers_of_draws(pairs) -> None:
     """p-values are k / 31 after 30 permutations, and k / 38 after 37 resamples."""
     parity = pairs.with_columns(parity=(pl.col("output").cast(int) % 2).cast(str))
-    column = assayed(parity, Said(), Said(3.0), Said(6.0), contexts=["parity"]).to_dict()["contexts"][
-        "parity"
-    ]
+    column = run_assay(parity, LastNumber(), LastNumber(3.0), LastNumber(6.0), contexts=["parity"]).to_dict()[
+        "contexts"
+    ]["parity"]
     permuted = [31 * row["p_permutation"] for row in column["h1"]]
     resampled = [38 * p for p in column["h2"]["p_global"] if p is not None]
     assert permuted == pytest.approx(np.round(permuted).tolist())
@@ -142,43 +151,45 @@ def test_numbers_of_draws_are_those_asked_for(pairs) -> None:
 
 
 @pytest.mark.parametrize("agreement", ["tau_ap_b", "kendall", "weighted_tau"])
-def test_the_agreement_asked_for_is_computed(pairs, agreement) -> None:
-    assert assayed(pairs, agreement=agreement).to_dict()["contexts"]["domain"]["h2"]["statistic"] == agreement
+def test_requested_agreement_statistic_is_computed(pairs, agreement) -> None:
+    assert (
+        run_assay(pairs, agreement=agreement).to_dict()["contexts"]["domain"]["h2"]["statistic"] == agreement
+    )
 
 
-def test_the_smallest_size_of_a_context_is_the_one_asked_for(pairs) -> None:
+def test_contexts_below_the_minimum_size_make_no_claims(pairs) -> None:
     """Twenty items are talk, forty are news."""
     for size, aside in ((20, {}), (21, {"domain": ["talk"]})):
-        found = assayed(pairs, contexts=["domain"], minimum_items=size).to_dict()
+        found = run_assay(pairs, contexts=["domain"], minimum_items=size).to_dict()
         assert found["claims"]["set_aside"] == aside
 
 
-def test_of_equal_metrics_the_cheaper_is_used(pairs) -> None:
-    for metrics in ((Dear(), Said()), (Said(), Dear())):
-        found = assayed(pairs, *metrics).to_dict()
-        assert found["cost_class"] == {"dear": "paid requests", "said": "cheap"}
-        assert found["answer"]["metric"] == "said"
+def test_cheaper_of_two_equal_metrics_is_recommended(pairs) -> None:
+    for metrics in ((ExpensiveMetric(), LastNumber()), (LastNumber(), ExpensiveMetric())):
+        found = run_assay(pairs, *metrics).to_dict()
+        assert found["cost_class"] == {"expensive": "paid requests", "number": "cheap"}
+        assert found["answer"]["metric"] == "number"
 
 
-def test_what_knows_nothing_is_not_recommended_though_it_was_asked_for(pairs) -> None:
+def test_requested_sentinel_is_not_recommended(pairs) -> None:
     longer = pairs.with_columns(output=pl.lit("1 ") + pl.col("output"))
-    found = assayed(longer, "length", Said()).to_dict()
+    found = run_assay(longer, "length", LastNumber()).to_dict()
     accuracy = {row["metric"]: row["accuracy"] for row in found["global"]}
-    assert accuracy["length"] == 1 > accuracy["said"]
-    assert found["answer"]["metric"] == "said"
+    assert accuracy["length"] == 1 > accuracy["number"]
+    assert found["answer"]["metric"] == "number"
     assert found["answer"]["exceptions"] == []
 
 
 def test_criteria_decide_between_equal_metrics(pairs, tmp_path) -> None:
-    assayed(pairs, Said(), Coarse(), Errors(), out=tmp_path / "run")
-    for first, second in (("said", "errors"), ("errors", "said")):
+    run_assay(pairs, LastNumber(), CoarseMetric(), ErrorCount(), out=tmp_path / "run")
+    for first, second in (("number", "errors"), ("errors", "number")):
         found = recommend(tmp_path / "run", criteria={"licence": {first: 2.0, second: 1.0}}).to_dict()
         top = found["recommendation"]["domain"]["global"]["top_group"]
         assert top.index(first) < top.index(second)
 
 
-def test_examples_of_errors_begin_with_the_widest_margin(pairs) -> None:
-    (outcome,) = assayed(pairs, Said()).collect_misordered_pairs().pairs[0].outcomes.values()
+def test_examples_of_errors_begin_with_the_largest_margin(pairs) -> None:
+    (outcome,) = run_assay(pairs, LastNumber()).collect_misordered_pairs().pairs[0].outcomes.values()
     gap = (pairs["worse"].cast(float) - pairs["output"].cast(float)).to_numpy()
     assert outcome.worse_score - outcome.score == gap.max()
 
@@ -191,7 +202,7 @@ def texts() -> pl.DataFrame:
     return pl.read_parquet(get_bundled_sample_path("mt")).filter(pl.col("seg_id").cast(int) % 8 == 0)
 
 
-def test_methods_per_output_are_as_many_as_asked_for_and_confounding_takes_all(texts) -> None:
+def test_per_output_limits_pairs_but_not_the_analysis_of_perturbations(texts) -> None:
     one, every = (assay(texts, per_output=count, **SMALL) for count in (1, 3))
     assert len(one.pairs) == one.to_dict()["outputs"]
     assert {row["pairs"] for row in one.to_dict()["global"]} == {len(one.pairs)}
@@ -206,7 +217,7 @@ def test_perturbations_follow_the_seed(texts) -> None:
     assert not zero.equals(one)
 
 
-def test_pairs_that_people_tell_apart_by_more_than_the_gap() -> None:
+def test_human_pairs_differ_by_more_than_the_minimum_gap() -> None:
     """Scores 3, 2, 2 and 0 of four systems: five pairs differ, by more than one three, by more than two one."""
     frame = pl.DataFrame(
         {
@@ -217,14 +228,19 @@ def test_pairs_that_people_tell_apart_by_more_than_the_gap() -> None:
         }
     )
     for gap, count in ((0.0, 5), (1.0, 3), (2.0, 1)):
-        asked = {"pairs": "human", "minimum_gap": gap, "metrics": [Said()], "contexts": ["system"]} | FAST
+        asked = {
+            "pairs": "human",
+            "minimum_gap": gap,
+            "metrics": [LastNumber()],
+            "contexts": ["system"],
+        } | FAST
         found = assay(metassay.read(frame, task="mt"), **asked)
         assert len(found.pairs) == count
     sentinel = next(row for row in found.to_dict()["sentinels"] if row["metric"] == "random_per_system")
     assert sentinel["ties"] == 0  # the two sides are of two systems
 
 
-def test_pairs_of_a_language_model_are_not_called_rules() -> None:
+def test_origin_of_pairs_of_a_language_model_is_model() -> None:
     frame = pl.DataFrame({name: ["x", "y"] for name in ("item", "system", "output", "worse")})
     frame = frame.with_columns(pl.Series("perturbation", ["removal", "llm"]))
     counts = {name: PerturbationCount(applied=1, pairs=1) for name in ("removal", "llm")}
@@ -233,10 +249,10 @@ def test_pairs_of_a_language_model_are_not_called_rules() -> None:
     assert _describe_origin_of_pairs(PERTURBED_PAIRS, pairs.filter_pairs(np.array([True, False]))) == "rule"
 
 
-def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:
+def test_outputs_with_equal_text_make_no_human_pair() -> None:
     frame = pl.DataFrame(
         {"seg_id": [1, 1, 1], "system": list("abc"), "output": ["1", "1", "2"], "mqm": [3.0, 1.0, 2.0]}
     )
-    asked = {"pairs": "human", "metrics": [Said()], "contexts": ["system"]} | FAST
+    asked = {"pairs": "human", "metrics": [LastNumber()], "contexts": ["system"]} | FAST
     found = assay(metassay.read(frame, task="mt"), **asked).pairs.frame
     assert found.select("system", "worse_system").rows() == [("a", "c"), ("c", "b")]

@@ -1,4 +1,4 @@
-"""`check` foretells what `perturb` does, and texts without spaces can be assayed like any other."""
+"""`check` forecasts what `perturb` does, also for texts without spaces."""
 
 import math
 import re
@@ -34,7 +34,7 @@ JAPANESE = [
 
 
 def table(folder: Path, language: str) -> Path:
-    """Two systems that drop the last or the first characters of a reference, and one that keeps it."""
+    """Two systems that drop the last or the first characters of a reference, and one that copies it."""
     texts = {"zh": CHINESE, "ja": JAPANESE}[language]
     shortened = {"whole": lambda t: t, "head": lambda t: t[:-4] + "。", "tail": lambda t: t[3:]}
     rows = [
@@ -63,7 +63,7 @@ def data(request: pytest.FixtureRequest, tmp_path: Path) -> metassay.Dataset:
     return data.filter_rows(data.outputs["item"].is_in(data.items[:70]), reason="not needed for the test")
 
 
-def test_the_forecast_is_what_happens(data: metassay.Dataset) -> None:
+def test_forecast_equals_the_outputs_that_perturb_changes(data: metassay.Dataset) -> None:
     foretold = metassay.check(data).to_dict()["perturbations"]
     done = metassay.perturb(data, per_output=None, keep_references=False).pairs
     assert [row["perturbation"] for row in foretold] == list(done.counts)
@@ -90,7 +90,7 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
     assert metassay.rank(path, metrics="chrf,ter").to_dict()
 
 
-def test_a_large_data_set_is_tried_in_part() -> None:
+def test_large_data_set_is_forecast_from_a_sample() -> None:
     data = read_bundled_sample("mt")
     some = estimate_perturbed_output_counts(data, maximum_outputs=len(data) // 3)
     assert {row.tried for row in some} != {len(data)}
@@ -100,7 +100,7 @@ def test_a_large_data_set_is_tried_in_part() -> None:
     ]
 
 
-def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
+def test_only_slow_perturbations_are_tried_on_fewer_outputs() -> None:
     data = read_bundled_sample("mt")
     every = len(data)
     exact_forecasts = estimate_perturbed_output_counts(

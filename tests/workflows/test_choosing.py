@@ -1,4 +1,4 @@
-"""Recommending from a run, and comparing runs."""
+"""Recommend a metric from a run, and compare runs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def runs(tmp_path_factory):
     return folder
 
 
-def test_a_recommendation_read_back_equals_the_one_in_the_result(runs) -> None:
-    """Without criteria it is the same one, whatever the timings; cost is a class."""
+def test_stored_recommendation_equals_the_one_in_the_result(runs) -> None:
+    """Without criteria, the recommendation does not depend on timings, because cost is a class."""
     stored = json.loads((runs / "1" / "results" / "assay.json").read_text())
     timings = runs / "1" / "timings.json"
     kept = json.loads(timings.read_text())
@@ -48,7 +48,7 @@ def test_a_recommendation_read_back_equals_the_one_in_the_result(runs) -> None:
     assert {**again, "cost": found["cost"]} == found
 
 
-def test_a_criterion_of_the_user_chooses_anew(runs) -> None:
+def test_user_criterion_changes_the_choice(runs) -> None:
     found = recommend(runs / "1", criteria={"licence": {"bleu": 1.0, "chrf": 2.0}}).to_dict()
     assert found["answer"] is None
     for entries in found["recommendation"].values():
@@ -69,7 +69,7 @@ def test_a_run_does_not_differ_from_itself(runs) -> None:
     assert {row.difference for row in same.comparisons[0].accuracies} == {0.0}
 
 
-def test_another_seed_changes_nothing_and_other_errors_do(runs, capfd) -> None:
+def test_other_perturbations_are_a_change_and_another_seed_is_not(runs, capfd) -> None:
     assert not compare(runs / "1", runs / "2").changed
     moved = compare(runs / "1", runs / "3")
     assert moved.changed
@@ -84,7 +84,7 @@ def test_another_seed_changes_nothing_and_other_errors_do(runs, capfd) -> None:
 
 
 def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
-    """The half-widths of independent intervals would add up; those of pairs are a fraction."""
+    """Intervals of paired differences are much narrower than those of independent runs."""
     (comparison,) = compare(runs / "1", runs / "2").comparisons
     assert comparison.paired
     assert comparison.warnings == []
@@ -99,7 +99,7 @@ def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
 
 
 @pytest.mark.parametrize("pairs", ["perturbed", "human"])
-def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
+def test_stored_sums_give_the_accuracies(tmp_path, pairs) -> None:
     result = assay(
         read(get_bundled_sample_path("mt")),
         metrics="bleu,chrf",
@@ -119,7 +119,7 @@ def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
         assert clusters.credits[metric].sum() / clusters.weights[metric].sum() == pytest.approx(accuracy)
 
 
-def test_other_data_and_metrics_of_one_run_are_said(runs, tmp_path, capfd) -> None:
+def test_warnings_name_data_and_metrics_of_only_one_run(runs, tmp_path, capfd) -> None:
     dataset = read(get_bundled_sample_path("mt"))
     systems = dataset.outputs["system"].unique().sort()
     fewer = dataset.filter_rows(dataset.outputs["system"] != systems[0], reason="test")
@@ -145,14 +145,14 @@ def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs) -> None:
         compare(runs / "1")
 
 
-def test_a_report_is_made_again_with_the_same_bytes(runs) -> None:
+def test_report_is_written_again_with_the_same_bytes(runs) -> None:
     before = (runs / "1" / "report.html").read_bytes()
     (runs / "1" / "report.html").unlink()
     assert report(runs / "1").read_bytes() == before
 
 
-def test_what_knows_nothing_of_quality_never_comes_first(runs) -> None:
-    """With words removed and nothing else, length is always right: a doubt, not an answer."""
+def test_sentinel_with_the_highest_accuracy_is_not_recommended(runs) -> None:
+    """If words are only removed, output length is always right."""
     stored = json.loads((runs / "3" / "results" / "assay.json").read_text())
     accuracy = {row["metric"]: row["accuracy"] for row in stored["global"]}
     assert accuracy["length"] == 1 > max(accuracy["bleu"], accuracy["chrf"])

@@ -1,4 +1,4 @@
-"""The demo, for every task: the first thing a newcomer runs."""
+"""The demo of every task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEST = {"mt": 0.6, "asr": 0.6, "ranking": 0.6, "text": 0.55}  # word overlap doe
 
 
 @pytest.mark.parametrize("task", list_sample_tasks())
-def test_the_demo_leaves_a_report(task, tmp_path) -> None:
+def test_demo_writes_a_report(task, tmp_path) -> None:
     result = demo(task=task, out=tmp_path / "demo").to_dict()
     assert result["task"] == task
     assert result["items"] == ITEMS[task]

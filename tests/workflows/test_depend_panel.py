@@ -1,4 +1,4 @@
-"""`depend --panel`: where nobody rated, the other metrics are the yardstick."""
+"""`depend --panel`: without human scores, each metric is compared with the mean of the other metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metassay.meta.dependence import system_dependence
 
 @pytest.fixture
 def table():
-    """Three honest metrics and one that adds a point for system s0; `ter` is turned around."""
+    """Three fair metrics and one that adds a point for system s0. Scores of `ter` are reversed."""
     rng = np.random.default_rng(0)
     quality = rng.normal(size=(4, 60)) + np.array([0.5, 0.0, 1.0, 0.2])[:, None]
     noisy = {name: quality + rng.normal(size=quality.shape) * 0.5 for name in ("a", "b", "ter", "fan")}

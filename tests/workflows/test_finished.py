@@ -1,4 +1,4 @@
-"""A finished run is read, not made again: where nothing that decides it has changed, and only there."""
+"""A finished run is read from its folder, unless something that decides the result has changed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def folder(tmp_path):
     return tmp_path / "run"
 
 
-def test_the_same_again_is_read(folder) -> None:
+def test_repeated_run_is_read_from_its_folder(folder) -> None:
     before, written = contents(folder), (folder / "report.html").stat().st_mtime_ns
     shuffled = data(ROWS[::-1])
     again = made(folder, shuffled, workers=2)
@@ -86,13 +86,15 @@ def _with_rows_left_out(*_):
 
 
 @pytest.mark.parametrize("change", [_with_code, _with_version, _with_dictionary, _with_rows_left_out])
-def test_what_is_in_no_setting_and_decides_is_not_read_over(folder, monkeypatch, tmp_path, change) -> None:
+def test_run_is_repeated_if_code_versions_dictionaries_or_rows_changed(
+    folder, monkeypatch, tmp_path, change
+) -> None:
     more = change(monkeypatch, tmp_path)
     assert not made(folder, **more).is_stored
     assert made(folder, **more).is_stored
 
 
-def test_a_function_of_the_same_name_that_says_otherwise_is_another_context(tmp_path) -> None:
+def test_changed_context_function_of_the_same_name_repeats_the_run(tmp_path) -> None:
     def part(row):
         return row["domain"]
 
@@ -109,7 +111,7 @@ def test_a_function_of_the_same_name_that_says_otherwise_is_another_context(tmp_
 @pytest.mark.parametrize(
     "name", ["results/assay.json", "pairs.parquet", "report.html", "scores/part-bleu-*", "texts/*"]
 )
-def test_a_file_that_is_not_what_it_was_is_made_again_and_named(folder, name, caplog) -> None:
+def test_damaged_file_is_written_again_with_a_warning(folder, name, caplog) -> None:
     before = contents(folder)
     file = min(folder.glob(name))
     content = bytearray(file.read_bytes())

@@ -1,4 +1,4 @@
-"""Scores made elsewhere: perturb, score anywhere, assay."""
+"""Precomputed scores: `perturb`, score the texts elsewhere, `assay`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ with open(sys.argv[1]) as texts, open(sys.argv[2], "w") as scores:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A table, its texts to score, and official BLEU of them, computed by another process."""
+    """A folder with a table, the texts to score, and their official BLEU scores from another process."""
     path = tmp_path_factory.mktemp("elsewhere")
     source, _ = get_bundled_sample_path_and_options("mt")
     frame = pl.read_parquet(source)
@@ -71,7 +71,7 @@ def test_official_scores_from_another_process_give_the_same_bytes(folder) -> Non
     assert json.dumps(found) == json.dumps(expected)
 
 
-def test_texts_are_distinct_and_hold_all_that_is_scored(folder) -> None:
+def test_texts_to_score_are_distinct_and_complete(folder) -> None:
     texts = pl.read_ndjson(folder / "pairs/texts.jsonl")
     assert texts.columns[:5] == ["id", "item", "source", "hypothesis", "reference"]
     assert texts["id"].is_unique().all()
@@ -113,7 +113,7 @@ def as_segments(texts: pl.DataFrame, path: Path) -> str:
 
 
 @pytest.mark.parametrize("form", [as_table, as_long, as_comet, as_segments])
-def test_every_form_gives_the_same_result(folder, tmp_path, form) -> None:
+def test_every_file_format_gives_the_same_result(folder, tmp_path, form) -> None:
     file = form(texts_of(folder), tmp_path)
     found = assayed(folder, scores=tmp_path / file).to_dict()
     expected = assayed(folder, metrics="bleu").to_dict()
@@ -134,7 +134,7 @@ def test_metricx_predictions_are_errors_under_the_name_of_the_file(folder, tmp_p
     assert turned["global"][0]["micro"] < 0.5 < bleu["micro"]
 
 
-def test_missing_scores_are_missing_and_counted(folder) -> None:
+def test_missing_scores_are_counted(folder) -> None:
     texts = texts_of(folder).select("id", mine=pl.when(pl.int_range(pl.len()) % 10 > 0).then("bleu"))
     result = assayed(folder, scores=texts)
     found, gaps = result.to_dict(), texts["mine"].null_count()
@@ -144,7 +144,7 @@ def test_missing_scores_are_missing_and_counted(folder) -> None:
     assert assayed(folder, scores=halves).to_dict()["global"] == found["global"]
 
 
-def test_a_direction_may_be_given(folder) -> None:
+def test_user_can_name_the_direction_of_scores(folder) -> None:
     errors = texts_of(folder).select("id", errors=-pl.col("bleu"))
     lower = assayed(folder, scores=errors, lower_is_better="errors").to_dict()
     assert lower["global"][0]["micro"] == assayed(folder, metrics="bleu").to_dict()["global"][0]["micro"]
@@ -171,7 +171,7 @@ def test_a_direction_may_be_given(folder) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_scores_is_said_with_its_place(folder, change, message) -> None:
+def test_errors_in_score_files_name_their_location(folder, change, message) -> None:
     with pytest.raises(InputError, match=message):
         assayed(folder, scores=change(texts_of(folder).select("id", "bleu")))
 
@@ -182,7 +182,7 @@ def test_a_file_of_lines_needs_one_for_each_text(folder, tmp_path) -> None:
         assayed(folder, scores=tmp_path / "mine.seg.score")
 
 
-def test_scores_of_pairs_brought_along() -> None:
+def test_precomputed_scores_of_pairs_from_the_user() -> None:
     pairs = [{"item": i, "output": f"good {i}", "worse": f"bad {i}", "ref": "x"} for i in range(4)]
     sides = [(pair[side], pair["item"], side == "output") for pair in pairs for side in ("output", "worse")]
     scores = [

@@ -1,4 +1,4 @@
-"""What a notebook shows of data and results: two lines, a table, a chart; nothing of it runs or styles the rest."""
+"""What a notebook shows of data and results: two lines, a table and charts, without style or script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def frame() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def shown(frame: pl.DataFrame) -> dict[str, object]:
-    """The data set, and a result of every verb that takes one."""
+    """A data set, and a result of every command that takes one."""
     data = metassay.read(frame.drop("m1", "m2"), task="mt")
     few = {"resamples": 20, "permutations": 19}
     return {
@@ -42,7 +42,7 @@ def shown(frame: pl.DataFrame) -> dict[str, object]:
     }
 
 
-def test_two_lines_and_a_table_without_style_or_script(shown):
+def test_notebook_view_has_two_lines_and_a_table_without_style_or_script(shown):
     for name, one in shown.items():
         first, second = repr(one).split("\n")
         assert first.startswith(type(one).__name__), name
@@ -56,7 +56,7 @@ def test_two_lines_and_a_table_without_style_or_script(shown):
             assert isinstance(one.to_frame(), pl.DataFrame), name
 
 
-def test_charts_are_vega_lite_that_compiles(shown):
+def test_charts_are_valid_vega_lite(shown):
     for name in ("assay", "score", "aggregate", "rank", "depend"):
         result = shown[name]
         for chart in result.charts().values():
@@ -73,7 +73,7 @@ def test_charts_are_vega_lite_that_compiles(shown):
         shown["perturb"].plot()
 
 
-def test_an_assay_draws_its_metrics_with_a_legend(shown):
+def test_chart_of_an_assay_has_a_legend_of_metrics(shown):
     chart = shown["assay"].plot()
     assert chart.name == "accuracy by system"
     picture = chart._repr_mimebundle_()["image/svg+xml"]

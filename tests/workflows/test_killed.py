@@ -1,4 +1,4 @@
-"""SIGKILL at any moment: what is left is gone on with, to the same bytes, and nothing finished is done twice."""
+"""A run that was killed at any moment is resumed to the same bytes, and finished work is not done twice."""
 
 from __future__ import annotations
 
@@ -146,18 +146,18 @@ def check(tmp_path: Path, kills: int, moments: str) -> None:
         assert one["pieces"] <= one["computed"] <= one["pieces"] + in_flight, one
 
 
-def test_kills_between_any_two_steps_of_writing(tmp_path) -> None:
+def test_run_killed_between_steps_of_writing_is_resumed_to_the_same_bytes(tmp_path) -> None:
     check(tmp_path, 6, "events")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moments", ["events", "times"])
-def test_fifty_kills(tmp_path, moments) -> None:
+def test_run_killed_fifty_times_is_resumed_to_the_same_bytes(tmp_path, moments) -> None:
     check(tmp_path, 50, moments)
 
 
 @pytest.mark.slow
-def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path) -> None:
+def test_two_processes_on_one_folder_write_the_same_files_as_one(tmp_path) -> None:
     (tmp_path / "data.csv").write_text(TABLE)
     options = ["--task", "mt", "--language", "en", "--metrics", "chrf,bleu", "--resamples", "20", "--quiet"]
     command = [sys.executable, "-m", "metassay", "assay", "data.csv", *options, "--out"]

@@ -1,4 +1,4 @@
-"""`models` lists what is there and what may be done with it."""
+"""`models` lists the neural models on this machine with their licences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs from people and from files, weights of outputs, and what is known of contexts."""
+"""Pairs from human scores and from files, weights of outputs, and properties of contexts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data() -> Dataset:
     return Dataset("mt", frame.with_columns(references=pl.lit(["w x y z"])), human=("mqm",))
 
 
-def test_every_two_outputs_that_people_tell_apart(data) -> None:
+def test_human_pairs_are_all_outputs_with_different_human_scores(data) -> None:
     pairs = (
         pair_outputs_by_human_score(data, "mqm")
         .frame.select("item", "system", "worse_system", "output", "worse")
@@ -54,7 +54,7 @@ def test_every_two_outputs_that_people_tell_apart(data) -> None:
         pair_outputs_by_human_score(data, "mqm", 6)
 
 
-def test_the_human_score_must_be_clear(data) -> None:
+def test_human_score_must_exist_and_be_unique(data) -> None:
     assert find_human_column(data, None) == "mqm"
     with pytest.raises(UnknownName, match="Did you mean mqm"):
         find_human_column(data, "mqn")
@@ -62,13 +62,13 @@ def test_the_human_score_must_be_clear(data) -> None:
         find_human_column(Dataset("mt", data.outputs), None)
 
 
-def test_length_agrees_with_people_here(data) -> None:
+def test_assay_of_human_pairs(data) -> None:
     found = assay(data, metrics="length,chrf", pairs="human", contexts=["system"], **FAST).to_dict()
     assert {row["metric"]: row["accuracy"] for row in found["global"]} == {"length": 1.0, "chrf": 1.0}
     assert found["perturbations"] == {"human": 3}
 
 
-def test_weights_from_a_column_shift_the_mean(data) -> None:
+def test_weights_from_a_column(data) -> None:
     weights = compute_weight_of_each_output(data, "views", [group_outputs_by_context(data, "system")])
     assert weights.tolist() == [1, 2, 1, 3, 1, 1]
     assert compute_weight_of_each_output(data, "uniform", []) is None
@@ -89,7 +89,7 @@ def test_density_gives_typical_outputs_more_weight() -> None:
     assert weights.mean() == pytest.approx(1)
 
 
-def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
+def test_metadata_of_contexts_is_constant_in_each(data) -> None:
     frame = data.outputs.with_columns(
         family=pl.col("system").replace_strict({"a": "x", "b": "x", "c": "y"}), nothing=pl.lit("same")
     )
@@ -104,8 +104,10 @@ def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
     assert "views" not in known
 
 
-def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -> None:
-    """Against a search by hand: two test sets, a system nobody scored in one, segments with gaps."""
+def test_systems_are_compared_on_segments_with_human_scores_for_all() -> None:
+    """Two test sets, a system without scores in one, and segments with missing scores, compared with a search
+    by hand.
+    """
     rng = np.random.default_rng(3)
     rows = [
         {"item": f"{lp}-{item}", "system": system, "output": "x", "lp": lp, "mqm": float(rng.normal())}
@@ -133,7 +135,7 @@ def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -
         assert np.array_equal(one.clusters, unit.codes[rows_of[0]])
 
 
-def test_real_people_prefer_what_chrf_prefers_more_often_than_not(real_data) -> None:
+def test_accuracy_of_chrf_on_human_pairs_rises_with_the_gap(real_data) -> None:
     dataset = read(real_data("wmt23/wmt23_en-de.parquet"))
     options = {"metrics": "chrf", "pairs": "human", "human": "mqm", "contexts": ["domain"], **FAST}
     close, wide = (
@@ -157,7 +159,7 @@ BROUGHT = pl.DataFrame(
 )
 
 
-def test_pairs_brought_along_are_the_pairs() -> None:
+def test_pairs_of_the_user_are_assayed() -> None:
     result = assay(None, pairs=BROUGHT, metrics="length", **FAST)
     found = result.to_dict()
     assert found["perturbations"] == {"cut": 2, "other": 2}
@@ -170,7 +172,7 @@ def test_pairs_brought_along_are_the_pairs() -> None:
     assert "The 4 pairs contain 3 distinct outputs. Each pair counts as one output." in found["notes"]
 
 
-def test_the_order_of_brought_pairs_does_not_matter() -> None:
+def test_order_of_pairs_does_not_matter() -> None:
     first, second = (
         assay(None, pairs=frame, metrics="chrf,bleu", **FAST) for frame in (BROUGHT, BROUGHT.reverse())
     )
@@ -178,7 +180,7 @@ def test_the_order_of_brought_pairs_does_not_matter() -> None:
     assert first.dataset.content_hash == second.dataset.content_hash
 
 
-def test_bare_pairs_give_accuracy_without_contexts() -> None:
+def test_pairs_without_metadata_have_no_context_tests() -> None:
     bare = BROUGHT.select("item", "worse", good="output")
     dataset = read(bare, pairs=True, columns={"output": "good"})
     found = assay(dataset, metrics="length", **FAST).to_dict()
@@ -187,7 +189,7 @@ def test_bare_pairs_give_accuracy_without_contexts() -> None:
     assert found["contexts"]["system"]["h1"] is None
 
 
-def test_what_cannot_be_a_file_of_pairs_is_said() -> None:
+def test_invalid_pairs_are_errors() -> None:
     with pytest.raises(UnknownName, match="Did you mean human"):
         assay(None, pairs="humna")
     with pytest.raises(InputError, match="no column holds the worse"):
@@ -200,7 +202,7 @@ def test_what_cannot_be_a_file_of_pairs_is_said() -> None:
         assay(None, pairs=BROUGHT, perturbations="removal")
 
 
-def test_the_command_takes_a_file_of_pairs(tmp_path, capsys) -> None:
+def test_command_reads_a_file_of_pairs(tmp_path, capsys) -> None:
     BROUGHT.write_parquet(tmp_path / "pairs.parquet")
     asked = ["assay", "--pairs", f"{tmp_path}/pairs.parquet", "--metrics", "chrf", "--context", "severity"]
     assert run([*asked, "--quiet", "--out", f"{tmp_path}/run"]) == 0
@@ -224,7 +226,7 @@ def test_speech_is_normalised_on_both_sides_of_a_pair() -> None:
     assert found["global"][0]["micro"] == 1.0
 
 
-def test_demetr_gives_the_known_accuracies(real_data) -> None:
+def test_demetr_has_the_known_accuracies(real_data) -> None:
     """Of 31,320 pairs BLEU is right in .760, chrF in .844; on negation as sacrebleu itself says."""
     file = real_data("challenge/demetr.parquet")
     found = assay(read(file, pairs=True, task="mt", language="en"), metrics="bleu,chrf", **FAST).to_dict()

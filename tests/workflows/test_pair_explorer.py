@@ -146,7 +146,7 @@ def has_outcome(metric: str, outcome: str) -> pl.Expr:
     return pl.col(metric).fill_null(UNDEFINED) == OUTCOME_CODES[outcome]
 
 
-def test_a_pair_is_the_same_pair_in_every_file(runs: Path) -> None:
+def test_rows_of_all_files_belong_to_the_same_pair(runs: Path) -> None:
     table, explorer = join_run_files(runs / "one"), open_explorer(runs / "one")
     for page in (1, 7, 100):
         for pair in explorer.read_search_result_page(PairQuery(page=page)).pairs:
@@ -161,7 +161,7 @@ def test_a_pair_is_the_same_pair_in_every_file(runs: Path) -> None:
                 assert pair.metric_scores[metric].outcome == row[metric]
 
 
-def test_scores_are_those_of_the_examples(runs: Path) -> None:
+def test_scores_equal_those_of_the_stored_examples(runs: Path) -> None:
     """Which the assay reads from the scores themselves; TER is lower where it is better."""
     explorer = open_explorer(runs / "one")
     examples = json.loads((runs / "one/results/examples.json").read_text())["pairs"]
@@ -181,7 +181,7 @@ def test_scores_are_those_of_the_examples(runs: Path) -> None:
 
 
 @pytest.mark.parametrize("order", ["worst", "best"])
-def test_pairs_in_order_of_their_margins(runs: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_sorted_by_margin(runs: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = pl.read_parquet(runs / "one/results/explorer.parquet")
     margins = (scores["worse_score/ter"].cast(pl.Float64) - scores["score/ter"]).to_numpy()  # an error rate
     query = PairQuery(metric="ter", outcome="wrong", order=order)
@@ -247,7 +247,7 @@ def test_two_runs_are_compared_pair_by_pair(runs: Path) -> None:
         assert other_pair.metric_scores["bleu"].outcome == 1
 
 
-def test_a_run_against_itself_is_the_same_throughout(runs: Path) -> None:
+def test_run_compared_with_itself_has_no_differences(runs: Path) -> None:
     for name, metric in (("one", "bleu"), ("people", "bleu"), ("rankings", "map")):
         explorer = open_explorer(runs / name)
         page = explorer.read_search_result_page(
@@ -265,14 +265,14 @@ def test_runs_that_are_too_large_are_not_compared(runs: Path, monkeypatch: pytes
         )
 
 
-def test_pages_beyond_the_last_are_the_last(runs: Path) -> None:
+def test_page_number_beyond_the_last_shows_the_last_page(runs: Path) -> None:
     explorer = open_explorer(runs / "one")
     last = explorer.read_search_result_page(PairQuery(page=10**8))
     assert last.query.page == last.page_count
     assert len(last.pairs) == (explorer.table.total - 1) % PAIRS_PER_PAGE + 1
 
 
-def test_names_that_do_not_exist(runs: Path) -> None:
+def test_unknown_names_in_a_query_are_errors(runs: Path) -> None:
     for query in (
         PairQuery(metric="x"),
         PairQuery(outcome="x"),
@@ -283,7 +283,7 @@ def test_names_that_do_not_exist(runs: Path) -> None:
             open_explorer(runs / "one").read_search_result_page(query)
 
 
-def test_a_query_survives_the_way_through_an_address() -> None:
+def test_query_is_read_back_from_its_web_address() -> None:
     query = PairQuery(metric="bleu", outcome="wrong", text="a&b=c", page=3, shown=("bleu", "chrf"))
     values: dict[str, list[str]] = {}
     for name, value in query.to_query_values():

@@ -1,4 +1,6 @@
-"""`assay` hears people: its section `people` against `assay(pairs="human")` and `rank` on the same data."""
+"""`assay` with human scores: the section `people` of the result agrees with `assay(pairs="human")` and
+`rank`.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +46,12 @@ def result(folder):
     return json.loads((folder / "results" / "assay.json").read_text())
 
 
-def test_the_sample_has_one_human_score_and_it_is_heard(dataset, result) -> None:
+def test_human_score_of_the_sample_is_used(dataset, result) -> None:
     assert result["people"]["human"] == dataset.human[0]
     jsonschema.validate(result, build_json_schema_of_output("assay"))
 
 
-def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -> None:
+def test_human_comparison_equals_an_assay_of_human_pairs(dataset, result) -> None:
     alone = assay(dataset, metrics=METRICS, pairs="human", **FAST | {"perturbations": None}).to_dict()
     rows = {row["metric"]: row for row in result["people"]["metrics"]}
     for row in alone["global"]:
@@ -57,7 +59,7 @@ def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -
             assert rows[row["metric"]][key] == pytest.approx(row[key], abs=1e-12)
 
 
-def test_spa_is_that_of_rank(dataset, result) -> None:
+def test_spa_equals_that_of_rank(dataset, result) -> None:
     ranked = metassay.rank(
         get_bundled_sample_path("mt"), human=dataset.human[0], metrics=METRICS, draws=10
     ).to_dict()
@@ -68,7 +70,7 @@ def test_spa_is_that_of_rank(dataset, result) -> None:
         assert row["spa"] == pytest.approx(values[row["metric"]], abs=1e-9)
 
 
-def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, result, capsys) -> None:
+def test_report_and_terminal_distinguish_perturbed_pairs_human_pairs_and_spa(folder, result, capsys) -> None:
     section = build_human_pairs_section(prepare_assay_report(msgspec.convert(result, AssayContent)))
     assert section is not None
     (agreement,) = [str(sentence) for sentence in section.sentences if "Kendall’s τ" in str(sentence)]
@@ -91,8 +93,8 @@ def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, resul
     assert 'id="note-people"' in page
 
 
-def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
-    """The sample says of its own scores that they are simulated; data that does not say so has no warning."""
+def test_simulated_human_scores_have_a_warning(result) -> None:
+    """The sample declares that its human scores are simulated. Other data has no warning."""
     assert any("mqm scores are simulated" in warning for warning in result["warnings"])
     rated = read(pl.read_parquet(get_bundled_sample_path("mt")).drop("human_kind").head(140))
     found = assay(rated, metrics="chrf", **FAST).to_dict()
@@ -100,7 +102,7 @@ def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
     assert not any("simulated" in warning for warning in found["warnings"])
 
 
-def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
+def test_human_scores_that_count_errors_are_reversed() -> None:
     table = pl.read_parquet(get_bundled_sample_path("mt")).head(140)
     counted = table.with_columns(-pl.col("mqm"))
     usual = assay(read(table), metrics=METRICS, **FAST).to_dict()
@@ -112,7 +114,7 @@ def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
     assert "Lower mqm is better, so its sign was reversed." in right["notes"]
 
 
-def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
+def test_first_of_several_human_scores_is_used_and_named(dataset) -> None:
     outputs = dataset.outputs.with_columns((pl.col(dataset.human[0]) * 2).alias("esa"))
     doubled = metassay.read(outputs, task="mt").declare_human_column("esa")
     found = assay(doubled, metrics="chrf", **FAST).to_dict()
@@ -123,7 +125,7 @@ def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
     assert not any("as the human score" in note for note in named["notes"])
 
 
-def test_data_without_human_scores_has_no_people(dataset) -> None:
+def test_data_without_human_scores_has_no_human_comparison(dataset) -> None:
     unrated = read(dataset.outputs.drop(dataset.human), task="mt")
     found = assay(unrated, metrics="chrf", **FAST).to_dict()
     assert found["people"] is None
@@ -131,7 +133,7 @@ def test_data_without_human_scores_has_no_people(dataset) -> None:
     assert not [note for note in found["notes"] if "human" in note]
 
 
-def test_scores_that_tell_nothing_apart_are_said_to(dataset) -> None:
+def test_equal_human_scores_have_a_note(dataset) -> None:
     flat = dataset.outputs.with_columns(pl.lit(1.0).alias(dataset.human[0]))
     found = assay(read(flat, task="mt"), metrics="chrf", **FAST).to_dict()
     assert found["people"] is None
@@ -141,7 +143,7 @@ def test_scores_that_tell_nothing_apart_are_said_to(dataset) -> None:
     )
 
 
-def test_label_errors_stand_beside_accuracies_where_all_methods_were_read(result) -> None:
+def test_accuracies_are_corrected_for_known_label_errors(result) -> None:
     assert {row["perturbation"] for row in result["label_errors"]} == {"removal", "swapping"}
     for row in result["global"]:
         rates = [found["rate"] for found in result["label_errors"]]
@@ -150,7 +152,7 @@ def test_label_errors_stand_beside_accuracies_where_all_methods_were_read(result
         assert row["accuracy_corrected"] >= row["accuracy"]  # every metric here is right more often than not
 
 
-def test_difficulty_says_where_pairs_of_people_lie(dataset, result) -> None:
+def test_difficulty_of_human_pairs_is_reported(dataset, result) -> None:
     found = result["difficulty"]
     assert sum(part["pairs"] for part in found["bins"]) == result["pairs"]
     rows = find_pairs_with_different_human_scores(dataset, dataset.human[0])
@@ -164,7 +166,7 @@ def test_difficulty_says_where_pairs_of_people_lie(dataset, result) -> None:
     assert {row["metric"] for row in found["accuracy"]} == set(METRICS.split(","))
 
 
-def test_sentinels_among_the_metrics_do_not_enter_the_agreement_of_orders(dataset, result) -> None:
+def test_requested_sentinels_do_not_change_the_agreement_of_rankings(dataset, result) -> None:
     with_sentinels = json.loads(assay(dataset, metrics=f"{METRICS},length,constant", **FAST).to_json())
     for name, agreement in result["people"]["agreement"].items():
         if isinstance(agreement, dict):

@@ -56,13 +56,13 @@ def test_metrics_are_found_in_any_case(frame: pl.DataFrame) -> None:
     assert rank(data, human="mqm", metrics="bleu-REFA,ter", draws=20).to_dict() == exact
 
 
-def test_a_metric_in_two_spellings_is_not_guessed(frame: pl.DataFrame) -> None:
+def test_metric_name_that_fits_two_columns_is_an_error(frame: pl.DataFrame) -> None:
     data = frame.with_columns(GOOD=-pl.col("good"))
     with pytest.raises(UnknownName, match="unknown metric 'Good'"):
         rank(data, human="mqm", metrics="Good", draws=20)
 
 
-def test_a_missing_model_leads_to_the_scores_in_the_data(frame: pl.DataFrame) -> None:
+def test_error_for_a_missing_model_suggests_columns_of_the_data(frame: pl.DataFrame) -> None:
     data = frame.rename({"good": "COMET-refA"}).with_columns(
         hyp=pl.lit("a"), ref=pl.lit("b"), src=pl.lit("a")
     )
@@ -72,7 +72,7 @@ def test_a_missing_model_leads_to_the_scores_in_the_data(frame: pl.DataFrame) ->
         rank(data, human="mqm", metrics="COMET", draws=20)
 
 
-def test_row_order_and_threads_change_no_byte(frame: pl.DataFrame) -> None:
+def test_row_order_and_threads_do_not_change_the_result(frame: pl.DataFrame) -> None:
     said = {
         rank(table, draws=60, meta="spa,pa,kendall:item", method="permutation", workers=workers).to_json()
         for table, workers in (
@@ -106,7 +106,7 @@ def test_scores_written_by_item_join_tables_that_have_its_parts(frame: pl.DataFr
     assert rank(data, join=scores, draws=20).to_dict()["results"] == expected
 
 
-def test_a_data_set_and_its_file_give_the_same(real_data: Callable[[str], Path]) -> None:
+def test_data_set_and_its_file_give_the_same_result(real_data: Callable[[str], Path]) -> None:
     path, join = real_data("wmt23/wmt23_he-en.parquet"), real_data("wmt23/wmt23_he-en_metrics.parquet")
 
     def results(data: object, **more: object) -> list[dict]:
@@ -306,7 +306,7 @@ def test_ter_as_score_writes_it_ranks_as_high_as_on_wmt23(
 
 
 @pytest.mark.parametrize("option", ["lower_is_better", "higher_is_better", "metrics", "human"])
-def test_a_name_that_nothing_has_is_refused(frame: pl.DataFrame, option: str) -> None:
+def test_unknown_name_is_an_error(frame: pl.DataFrame, option: str) -> None:
     with pytest.raises(UnknownName, match="nonsense"):
         rank(frame, draws=10, **{option: "nonsense"})
 
@@ -319,7 +319,7 @@ def test_a_name_with_a_comma_in_parentheses_can_be_named(frame: pl.DataFrame) ->
     assert turned == values(rank(frame, lower_is_better="good", draws=10))["good"]
 
 
-def test_what_people_gave_is_never_a_metric(frame: pl.DataFrame) -> None:
+def test_human_scores_are_never_metrics(frame: pl.DataFrame) -> None:
     table = frame.rename({"mqm": "coherence"}).with_columns(
         relevance=pl.col("coherence") + 0.1, vivid=pl.col("coherence") - 0.1
     )
@@ -357,8 +357,8 @@ def test_charts_of_a_ranking_have_labels_and_its_files_specs(frame: pl.DataFrame
     assert "rougel" in (tmp_path / "run" / "results" / "rank.csv").read_text()
 
 
-def test_metrics_of_ours_are_computed_from_the_texts(tmp_path: Path) -> None:
-    """The same as scoring first and joining the scores, directions included."""
+def test_metrics_without_a_column_are_computed_from_the_texts(tmp_path: Path) -> None:
+    """The result is the same as with scores that were computed first and joined, directions included."""
     from metassay.sample import get_bundled_sample_path
     from metassay.workflows.score import score
 
@@ -393,10 +393,10 @@ def test_without_texts_a_metric_must_be_a_column(frame: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("verb", [rank, depend])
-def test_a_unit_that_is_not_used_and_errors_taken_for_praise_are_doubted(
+def test_notes_on_unused_documents_and_on_scores_that_may_count_errors(
     frame: pl.DataFrame, verb: Callable[..., RankResult | DependResult]
 ) -> None:
-    """Said where true, and only there: not with the unit, a column of one value per segment, or a direction."""
+    """No notes if documents are the clusters or absent, or the direction is named."""
     grouped = frame.with_columns(
         mqm=pl.col("mqm").abs(), doc_id=pl.col("seg_id") // 5, session_id=pl.col("seg_id")
     )
@@ -411,7 +411,7 @@ def test_a_unit_that_is_not_used_and_errors_taken_for_praise_are_doubted(
 
 
 def make_rows_of_three_systems() -> list[dict[str, object]]:
-    """Three systems on 30 items, of which people rate the first best; N knows nothing of that."""
+    """Three systems on 30 items. People rate the first best; N does not depend on the human scores."""
     rng = np.random.default_rng(7)
     rows = []
     for item in range(30):

@@ -1,4 +1,4 @@
-"""`rank --meta spans`: error spans of metrics against people's."""
+"""`rank --meta spans`: error spans of metrics are compared with error spans of people."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_precision_recall_and_f1_by_hand(files: dict[str, Path]) -> None:
     assert result.to_frame().height == 3
 
 
-def test_draws_are_all_that_swapping_segments_can_give(files: dict[str, Path]) -> None:
+def test_draws_match_all_possible_swaps_of_segments(files: dict[str, Path]) -> None:
     people, metrics = (
         read_error_spans(str(files["people"])),
         {n: read_error_spans(str(files[n])) for n in ("good", "poor")},
@@ -90,7 +90,7 @@ def test_draws_are_all_that_swapping_segments_can_give(files: dict[str, Path]) -
     assert {round(float(value), 5) for value in ranking.differences.drawn[0]} == expected
 
 
-def test_a_metric_that_marks_as_people_do_is_right_and_ties_with_itself(files: dict[str, Path]) -> None:
+def test_metric_with_human_spans_is_always_right(files: dict[str, Path]) -> None:
     spans = {"same": files["people"], "again": files["people"]}
     one = metassay.rank(files["people"], meta="spans", spans=spans).to_dict()["results"][0]
     assert [row["value"] for row in one["metrics"][:2]] == [1, 1]
@@ -126,13 +126,13 @@ def test_contexts_tests_and_a_report(files: dict[str, Path], tmp_path: Path) -> 
         metassay.rank(files["people"], meta="spans")
 
 
-def test_ids_that_do_not_meet_are_shown(files: dict[str, Path], tmp_path: Path) -> None:
+def test_error_for_ids_without_match_shows_them(files: dict[str, Path], tmp_path: Path) -> None:
     other = write(tmp_path / "other.csv", {("C", 9): [(0, 1)]})
     with pytest.raises(InputError, match=r"has no spans for any rated output.*1/A is missing"):
         metassay.rank(files["people"], meta="spans", spans={"other": other})
 
 
-def test_the_command_line_with_scores_beside(files: dict[str, Path], tmp_path: Path) -> None:
+def test_command_ranks_by_spans_and_scores_together(files: dict[str, Path], tmp_path: Path) -> None:
     scores = tmp_path / "scores.csv"
     lines = [f"{item},{system},{len(own)},{-len(own)}" for (system, item), own in PEOPLE.items()]
     scores.write_text("\n".join(["seg_id,system,M,mqm", *lines]) + "\n")
@@ -154,10 +154,8 @@ def test_the_command_line_with_scores_beside(files: dict[str, Path], tmp_path: P
     assert found["human"] == "mqm"
 
 
-def test_people_s_major_errors_as_a_metric_for_all_of_theirs(
-    real_data: Callable[[str], Path], tmp_path: Path
-) -> None:
-    """WMT23 en-de: a metric that marks people's major errors alone is always right; it finds a known share."""
+def test_human_major_errors_as_a_metric(real_data: Callable[[str], Path], tmp_path: Path) -> None:
+    """WMT23 en-de: a metric that marks only people's major errors has precision 1 and a known recall."""
     source = real_data("mt-metrics-eval-v2/wmt23/human-scores/en-de.mqm.merged.seg.rating")
     lines, marked, found = [], 0, 0
     for line in source.read_text().splitlines():

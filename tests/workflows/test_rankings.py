@@ -1,4 +1,6 @@
-"""Rankings through the verbs and the command line: scores, assays, and the error line of each bad file."""
+"""Rankings through the functions and the command line: scores, assays, and the error message for each bad
+file.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ QRELS = "q1 0 a 1\nq1 0 c 2\nq2 0 b 1\nq3 0 z 1\n"
 
 @pytest.fixture
 def run(capfd):
-    """The command line: exit status, standard output, standard error."""
+    """Run the command line. Returns exit status, standard output and standard error."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
         status = command_line(list(arguments))
@@ -54,7 +56,7 @@ def test_a_folder_of_runs_is_scored(folder):
     assert table["dense", "p_1"]["corpus"] == table["dense", "p_1"]["segment"]
 
 
-def test_unanswered_topics_are_left_out_on_request(folder):
+def test_topics_without_a_list_are_left_out_on_request(folder):
     data = metassay.read(folder / "runs", qrels=folder / "qrels.txt", complete=False)
     systems = metassay.score(data, metrics="recip_rank").to_dict()["systems"]
     assert {row["system"]: row["segment"] for row in systems} == {"bm25": 0.5, "dense": 1.0}
@@ -100,7 +102,7 @@ def test_bad_runs_exit_with_file_and_line(run, folder, text, line):
     assert "Traceback" not in err
 
 
-def test_an_empty_run_and_float_grades_exit_with_the_file(run, folder):
+def test_errors_for_an_empty_run_and_decimal_grades_name_the_file(run, folder):
     (folder / "empty.run").write_text("")
     (folder / "floats.txt").write_text("q1 0 a 1\nq1 0 b 0.5\n")
     good, qrels = str(folder / "runs"), str(folder / "qrels.txt")
@@ -136,7 +138,7 @@ def test_an_assay_of_rankings(real_data):
     np.testing.assert_array_equal(again.scored_pairs.worse, result.scored_pairs.worse)
 
 
-def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
+def test_rankings_that_did_not_get_worse_are_counted_and_can_be_dropped(real_data):
     data = metassay.read(
         real_data("trec_covid/runs_top100.parquet"),
         qrels=real_data("trec_covid/qrels-round1.txt"),
@@ -155,7 +157,7 @@ def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
     assert valid["global"][0] | {"accuracy": 1.0, "metric": "ndcg"} == valid["global"][0]
 
 
-def test_the_verbs_give_the_official_leaderboard(real_data):
+def test_scores_equal_the_official_leaderboard(real_data):
     """All 143 runs through `read` and `score`; some return one list for every topic."""
     data = metassay.read(
         real_data("trec_covid/runs_top100.parquet"), qrels=real_data("trec_covid/qrels-round1.txt")
@@ -166,7 +168,7 @@ def test_the_verbs_give_the_official_leaderboard(real_data):
     assert [f"{own:.4f}" for own in board["ours"]] == [f"{official:.4f}" for official in board["ndcg@10"]]
 
 
-def test_topics_bring_contexts_by_join(folder):
+def test_contexts_of_topics_are_joined(folder):
     (folder / "topics.tsv").write_text("topic\tdomain\nq1\tnews\nq2\tlaw\nq3\tnews\n")
     data = metassay.read(folder / "runs", qrels=folder / "qrels.txt", join=folder / "topics.tsv")
     assert data.metadata == ("domain",)
@@ -184,8 +186,8 @@ def test_a_run_from_standard_input_and_one_with_the_ending_of_a_table(folder, mo
     assert piped.systems == ("bm25",)
 
 
-def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
-    """Two lists with their only relevant document last: any copy gains, so nothing is made worse."""
+def test_perturbation_that_improves_rankings_as_often_as_not_is_refused(tmp_path):
+    """Both lists have their only relevant document last, so that any change improves them."""
     (tmp_path / "run.txt").write_text(
         "".join(f"{t} Q0 d{r} {r} {10 - r} last\n" for t in ("q1", "q2") for r in range(1, 6))
     )
@@ -199,7 +201,7 @@ def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
     assert len(check_if_rankings_became_worse(pairs, valid_only=False)) == len(pairs)
 
 
-def test_a_refused_method_is_named_and_its_pairs_are_gone():
+def test_refused_perturbation_is_named_and_its_pairs_are_dropped():
     """Of shuffle's pairs that lost gain all but a few are taken away: the rest gained as often as not."""
     data = read_bundled_sample("ranking")
     pairs = make_perturbed_output_pairs(data, perturbations="rank_swapping,shuffle", per_output=None, seed=0)

@@ -1,4 +1,4 @@
-"""The same seed gives the same bytes: whatever the hash seed, the workers, the order of rows, and the cache."""
+"""The same seed gives the same bytes, for any hash seed, number of workers, order of rows and cache."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("seeds", [(0, 2), pytest.param(range(5), marks=pytest.mark.slow)])
-def test_hash_seeds_and_all_the_rest(tmp_path, seeds) -> None:
+def test_results_do_not_depend_on_hash_seed_workers_row_order_or_cache(tmp_path, seeds) -> None:
     found = []
     for seed in seeds:
         workers, shuffled, cache = HOW[seed]

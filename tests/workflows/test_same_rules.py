@@ -1,4 +1,6 @@
-"""One rule for every verb: own references, readers of other packages, perturbations as objects."""
+"""Rules that hold for every command: systems that are references, reader plug-ins, perturbations
+as objects.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def test_check_and_rank_leave_out_the_same_references() -> None:
         assert any("refA" in note for note in found.notes)
 
 
-def test_readers_of_other_packages_serve_rank_and_are_listed(monkeypatch, tmp_path) -> None:
+def test_reader_plugin_is_used_by_rank_and_listed(monkeypatch, tmp_path) -> None:
     class Shouting:
         """Tables that shout."""
 
@@ -64,7 +66,7 @@ def test_readers_of_other_packages_serve_rank_and_are_listed(monkeypatch, tmp_pa
     assert {"shouting", "mt-metrics-eval", "table"} <= names
 
 
-def test_a_perturbation_as_an_object_goes_into_a_run_folder(tmp_path) -> None:
+def test_perturbation_object_is_recorded_in_the_run_folder(tmp_path) -> None:
     frame = table("ref")
     found = perturb(frame, perturbations=[Removal(strength=2)], out=tmp_path / "pairs").to_dict()
     assert [row["perturbation"] for row in found["perturbations"]] == ["removal(strength=2)"]

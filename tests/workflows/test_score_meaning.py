@@ -69,14 +69,16 @@ def test_people_agree_more_often_with_larger_differences(rank_run: Path, metric:
         ({"x": 0.1, "y": 0.2}, 80, "bleu", "no curve for this metric"),
     ],
 )
-def test_nothing_is_extrapolated(rank_run: Path, systems, items, metrics, reason) -> None:
+def test_differences_outside_the_data_have_no_agreement(
+    rank_run: Path, systems, items, metrics, reason
+) -> None:
     result = score(build_table(2, systems, items), metrics=metrics, meaning=rank_run)
     (meaning,) = result.meanings
     assert meaning.agreement is None
     assert reason in meaning.reason
 
 
-def test_another_language_pair_gets_a_reason_and_the_same_one_a_number(tmp_path: Path) -> None:
+def test_only_the_same_language_pair_has_an_agreement(tmp_path: Path) -> None:
     rated = build_table(0, RATED_SYSTEMS).with_columns(year=pl.lit("2022"), lp=pl.lit("en-de"))
     settings = {"metrics": "chrf", "significance": "none", "analysis": "thresholds"}
     rank(rated, human="human", out=tmp_path / "run", **settings)

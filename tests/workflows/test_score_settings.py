@@ -1,4 +1,4 @@
-"""Options of `rank`, `depend`, `score` and `aggregate` reach the numbers they are about."""
+"""Options of `rank`, `depend`, `score` and `aggregate` have their effect on the results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def values(found, meta=0):
     return {row["metric"]: row["value"] for row in found.to_dict()["results"][meta]["metrics"]}
 
 
-def test_permutations_and_seed_of_rank_are_those_of_the_array_function(scores) -> None:
+def test_rank_passes_permutations_and_seed_to_the_array_function(scores) -> None:
     human, good = arrays(scores, "mqm", "good")
     for seed in (0, 3):
         expected = soft_pairwise_accuracy(human, good, method="permutation", permutations=57, seed=seed)
@@ -51,14 +51,14 @@ def test_permutations_and_seed_of_rank_are_those_of_the_array_function(scores) -
         assert values(found)["good"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_documents_are_the_units_of_rank_where_asked_for(scores) -> None:
+def test_rank_resamples_documents_on_request(scores) -> None:
     human, good = (own.reshape(4, 8, 3).sum(axis=2) for own in arrays(scores, "mqm", "good"))
     expected = soft_pairwise_accuracy(human, good, method="permutation", permutations=57)
     found = rank(scores, draws=10, method="permutation", permutations=57, cluster="doc_id")
     assert values(found)["good"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_documents_are_the_units_of_the_analyses_of_rank_too(scores) -> None:
+def test_analyses_of_rank_resample_documents_on_request(scores) -> None:
     """24 segments in eight documents: of documents no more than eight can be drawn."""
     for cluster, most in ((None, 24), ("doc_id", 8)):
         rows = rank(scores, draws=10, analysis="stability", cluster=cluster).analyses.stability
@@ -66,7 +66,7 @@ def test_documents_are_the_units_of_the_analyses_of_rank_too(scores) -> None:
         assert max(row.items or 0 for row in rows) == most
 
 
-def test_people_s_scores_are_turned_around_where_lower_is_better(scores) -> None:
+def test_human_scores_are_reversed_if_lower_is_better(scores) -> None:
     counted = scores.with_columns(mqm=-pl.col("mqm"))
     plain = rank(scores, draws=10, meta="pearson")
     assert values(rank(counted, draws=10, meta="pearson", lower_is_better="mqm")) == values(plain)
@@ -76,7 +76,7 @@ def test_people_s_scores_are_turned_around_where_lower_is_better(scores) -> None
     assert [row["sysdep"] for row in one] == [row["sysdep"] for row in other]
 
 
-def test_holm_and_the_smallest_context_of_rank_are_as_asked_for(scores) -> None:
+def test_rank_uses_holm_and_minimum_segments(scores) -> None:
     plain, adjusted = (rank(scores, draws=20, holm=holm).to_dict()["results"][0] for holm in (False, True))
     assert "p_holm" not in plain["comparisons"][0]
     assert adjusted["comparisons"][0]["p_holm"] >= adjusted["comparisons"][0]["p"]
@@ -86,7 +86,7 @@ def test_holm_and_the_smallest_context_of_rank_are_as_asked_for(scores) -> None:
 
 
 @pytest.mark.parametrize("cluster", [None, "doc_id"])
-def test_units_seed_and_resamples_of_depend_are_those_of_the_array_function(scores, cluster) -> None:
+def test_depend_passes_clusters_seed_and_resamples_to_the_array_function(scores, cluster) -> None:
     human, good = arrays(scores, "mqm", "good")
     documents = None if cluster is None else np.repeat(np.arange(8), 3)
     for seed in (0, 3):
@@ -136,7 +136,7 @@ def test_tests_between_systems_follow_the_seed_and_holm(translations, test) -> N
 
 
 @pytest.mark.parametrize(("test", "draws"), [("bootstrap", 1000), ("randomization", 10_000)])
-def test_tests_between_systems_take_their_usual_number_of_draws(translations, test, draws) -> None:
+def test_tests_between_systems_have_their_default_number_of_draws(translations, test, draws) -> None:
     rows = metassay.score(translations.filter(pl.col("seg_id") < 20), metrics="rouge1", test=test).comparisons
     smallest = min(row.p for row in rows)
     assert smallest == pytest.approx(1 / (draws + 1))
@@ -156,8 +156,10 @@ def test_bootstrap_scores_and_aggregation_follow_the_seed(translations) -> None:
     assert [row["bootstrap"] for row in zero["systems"]] != [row["bootstrap"] for row in one["systems"]]
 
 
-def test_corpus_scores_of_error_rates_are_turned_around(translations) -> None:
-    """c makes by far the most edits necessary and is rated lowest: TER orders a and c, and b and c, as people do."""
+def test_corpus_scores_of_error_rates_are_reversed(translations) -> None:
+    """System c needs by far the most edits and has the lowest human scores. TER orders a and c, and b and c,
+    as people do.
+    """
     frame = translations.filter(pl.col("seg_id") != 4).with_columns(other=pl.lit(0.0) + pl.col("seg_id"))
     (cube,) = build_score_cubes(frame)
     people = cube.human_scores["mqm"].mean(axis=1)

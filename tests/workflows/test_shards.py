@@ -1,4 +1,4 @@
-"""An assay in shards: every file of the run as if there were one."""
+"""An assay in shards writes the same files as an assay of the whole data set at once."""
 
 import json
 from pathlib import Path
@@ -31,14 +31,14 @@ def results(folder: Path) -> dict[str, Any]:
     return {name: json.loads((folder / name).read_text()) for name in files}
 
 
-def test_shards_hold_whole_items(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_item_is_split_between_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_SIZE", 3)
     items = np.array([0, 0, 1, 1, 1, 2, 3, 3], dtype=np.int32)
     assert shards.divide_items_into_shards(items) == [slice(0, 5), slice(5, 8)]
 
 
-def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With people's scores, more methods than are sampled, two languages, and scores kept in parts."""
+def test_results_equal_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With human scores, more perturbations than are sampled, two languages, and scores stored in parts."""
     data = read(get_bundled_sample_path("mt"))
     assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "one", **FEW)
     monkeypatch.setattr(shards, "SHARD_SIZE", 100)
@@ -73,7 +73,7 @@ def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.
     assert set(before) < set((tmp_path / "run/scores").iterdir())
 
 
-def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_temporary_files_are_deleted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     data = read(get_bundled_sample_path("text"), language="en")
     few = FEW | {"metrics": "rouge1,rougel"}
@@ -86,8 +86,8 @@ def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert_frame_equal(found.pairs.frame, whole.pairs.frame)
 
 
-def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its outputs, which no method can make worse, have scores by people and by metrics."""
+def test_shard_without_pairs_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No perturbation can change the outputs of the shard, but they have human and metric scores."""
     rows = [
         {"seg_id": f"{n:03}", "system": name, "hyp": text, "ref": reference, "mqm": score}
         for n in range(60)
@@ -110,7 +110,7 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
     assert whole.to_dict()["people"]["pairs"] > 30
 
 
-def test_metrics_that_know_only_lengths_are_found_in_shards_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_of_length_are_recognised_in_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without human scores; with shards, and a sample of every other output, as without shards."""
     outputs = pl.read_parquet(get_bundled_sample_path("text"))
     data = read(outputs.drop("coherence", "consistency", "fluency", "relevance"), language="en")

@@ -1,4 +1,4 @@
-"""What a signature promises: two different numbers never carry the same one."""
+"""Scores with the same signature were computed in the same way."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table(tmp_path):
     return write
 
 
-def test_normalised_speech_says_so_and_untouched_speech_does_not() -> None:
+def test_signature_names_the_normalisation_of_transcripts() -> None:
     data = read(get_bundled_sample_path("asr"), task="asr")
     by_scheme = {
         scheme: _signatures(metassay.score(data, metrics="wer", normalize=scheme))["wer"]
@@ -61,7 +61,7 @@ def test_normalised_speech_says_so_and_untouched_speech_does_not() -> None:
     }
 
 
-def test_normalised_translations_say_so() -> None:
+def test_signature_names_the_normalisation_of_translations() -> None:
     data = read(get_bundled_sample_path("mt"))
     changed = metassay.score(data, metrics="bleu", normalize="english")
     plain = metassay.score(data, metrics="bleu")
@@ -80,13 +80,13 @@ def test_preprocessing_is_in_the_signature_the_manifest_and_the_names_of_parts(t
     assert not parts[0] & parts[1]
 
 
-def test_both_changes_are_named() -> None:
+def test_signature_names_normalisation_and_preprocessing() -> None:
     data = read(get_bundled_sample_path("asr"), task="asr")
     result = assay(data, metrics="wer,cer", preprocess="paper", normalize="whisper", **FAST)
     assert result.metrics[0].signature.endswith("|text:whisper+paper")
 
 
-def test_check_tells_the_signatures_that_an_assay_would_have() -> None:
+def test_check_lists_the_signatures_of_an_assay() -> None:
     found = metassay.check(read(get_bundled_sample_path("asr"), task="asr"), metrics="wer").to_dict()
     assert found["metrics"] == [
         {
@@ -98,7 +98,7 @@ def test_check_tells_the_signatures_that_an_assay_would_have() -> None:
 
 
 @pytest.mark.parametrize("how", ["lp", "language"])
-def test_bleu_for_chinese_is_sacrebleu_s_for_chinese(table, how) -> None:
+def test_bleu_of_chinese_equals_sacrebleu(table, how) -> None:
     more = {"lp": "en-zh"} if how == "lp" else {}
     data = read(table(_chinese(**more)), **({"language": "zh", "task": "mt"} if how == "language" else {}))
     found = metassay.score(data, metrics="bleu,ter,rouge1,rougel,chrf")
@@ -133,7 +133,7 @@ def test_languages_of_one_table_get_their_own_tokenisers(table) -> None:
         assert row.corpus == pytest.approx(official)
 
 
-def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> None:
+def test_note_on_chinese_of_unknown_language(table) -> None:
     data = read(table(_chinese()), task="mt")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -148,7 +148,7 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
 
 
 @pytest.mark.parametrize("pair", ["en-cn", "en-hk", "en-lzh", "en-zh-doc"])
-def test_chinese_in_another_language_is_said_to_be_split_at_spaces(table, pair: str) -> None:
+def test_note_on_chinese_with_the_code_of_another_language(table, pair: str) -> None:
     notes = metassay.score(read(table(_chinese(lp=pair))), metrics="chrf").notes
     assert [note for note in notes if "their language is taken to be" in note]
     assert not [
@@ -162,7 +162,7 @@ def test_rank_repeats_notes_about_the_texts_of_computed_metrics() -> None:
     assert [note for note in notes if "Name the language with --language" in note or "language=" in note]
 
 
-def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
+def test_requested_sentinel_is_a_metric_in_the_report() -> None:
     result = assay(read(get_bundled_sample_path("mt")), metrics="length,bleu", **FAST).content
     view = prepare_assay_report(result)
     assert sorted(row.metric for row in result.overall) == ["bleu", "length"]
@@ -171,11 +171,11 @@ def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
 
 
 def characters(output, references):
-    """Shared characters."""
+    """Metric that counts the characters which an output shares with its reference."""
     return float(len({*output} & {*references[0]}))
 
 
-def test_a_function_from_python_is_a_metric_of_every_verb(tmp_path) -> None:
+def test_python_function_is_a_metric_of_every_command(tmp_path) -> None:
     data = read(get_bundled_sample_path("mt"))
     scored = metassay.score(data, metrics=[characters, "bleu"])
     assert {row.metric for row in scored.systems} == {"characters", "bleu"}

@@ -1,4 +1,4 @@
-"""A summarisation data set in a plain table goes through the verbs with `--task text` alone."""
+"""A summarisation data set in a plain table works with all commands and `--task text`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rouge() -> pl.DataFrame:
     return rows.with_columns(rougeL=pl.Series(scored))
 
 
-def test_check_knows_references_source_and_criteria(capsys) -> None:
+def test_check_recognises_references_source_and_human_scores(capsys) -> None:
     found = shown(capsys, "check")
     assert found["task"] == "text"
     assert found["human"] == dict.fromkeys(sorted(CRITERIA), 216)
@@ -52,7 +52,7 @@ def test_check_knows_references_source_and_criteria(capsys) -> None:
     assert outputs["references"].to_list() == [list(pair) for pair in rows.select("ref1", "ref2").iter_rows()]
 
 
-def test_assay_judges_edits_of_whole_sentences_too(capsys) -> None:
+def test_assay_includes_edits_of_whole_sentences(capsys) -> None:
     found = shown(capsys, "assay", "--resamples", "50", "--permutations", "19")
     assert found["task"] == "text"
     assert found["items"] == 27
@@ -61,7 +61,7 @@ def test_assay_judges_edits_of_whole_sentences_too(capsys) -> None:
 
 
 @pytest.mark.parametrize("criterion", sorted(CRITERIA))
-def test_rank_takes_any_criterion_as_the_yardstick(scores, rouge, criterion, capsys) -> None:
+def test_rank_compares_with_any_human_score(scores, rouge, criterion, capsys) -> None:
     found = shown(
         capsys, "rank", "--join", scores, "--human", criterion, "--meta", "pearson", "--draws", "50"
     )
@@ -72,7 +72,7 @@ def test_rank_takes_any_criterion_as_the_yardstick(scores, rouge, criterion, cap
     assert values["rougel"] == pytest.approx(means.select(pl.corr("rougeL", criterion)).item())
 
 
-def test_depend_measures_against_the_criterion_named(scores, capsys) -> None:
+def test_depend_compares_with_the_named_human_score(scores, capsys) -> None:
     options = ("--join", scores, "--human", "coherence", "--bootstraps", "10", "--draws", "19")
     found = shown(capsys, "depend", *options)
     assert {row["metric"] for row in found["metrics"]} == METRICS

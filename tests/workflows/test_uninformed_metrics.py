@@ -12,7 +12,7 @@ from metassay.sample import get_bundled_sample_path
 
 @pytest.fixture(scope="module")
 def scores():
-    """Four systems whose human means differ; `by_name` knows these means and nothing about the outputs."""
+    """Four systems with different human means. `by_name` knows these means and nothing about the outputs."""
     rng = np.random.default_rng(3)
     rows = []
     for item in range(60):

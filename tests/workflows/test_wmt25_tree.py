@@ -98,7 +98,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def test_every_human_score_is_one_and_never_a_metric(tree: Path) -> None:
+def test_human_scores_are_never_metrics(tree: Path) -> None:
     result = metassay.rank(tree, human="esa-human1", draws=50).to_dict()
     (one,) = result["results"]
     assert result["human"] == "esa-human1"
@@ -108,7 +108,7 @@ def test_every_human_score_is_one_and_never_a_metric(tree: Path) -> None:
     assert any("refA" in note and "outputs are the reference" in note for note in result["notes"])
 
 
-def test_with_several_humans_one_is_asked_for_and_all_are_named(tree: Path) -> None:
+def test_several_human_scores_need_a_choice(tree: Path) -> None:
     with pytest.raises(InputError, match="esa-human1, esa-human2, esa-merged"):
         metassay.rank(tree)
 
@@ -151,7 +151,7 @@ def test_an_assay_by_metadata_without_the_reference(tree: Path) -> None:
     assert found["outputs"] == 3 * SEGMENTS
 
 
-def test_where_people_scored_documents_alone_a_row_is_a_document(tree: Path) -> None:
+def test_rows_are_documents_if_people_scored_only_documents(tree: Path) -> None:
     for path in (tree / "human-scores").glob("*.seg.score"):
         path.unlink()
     result = metassay.rank(tree, draws=50, minimum_segments=2).to_dict()
@@ -168,7 +168,7 @@ def test_where_people_scored_documents_alone_a_row_is_a_document(tree: Path) -> 
     assert first["Good-refA"] == pytest.approx(np.mean(own[:4]))
 
 
-def test_a_field_that_is_not_there_is_named_with_its_file(tree: Path) -> None:
+def test_error_for_a_missing_field_names_the_file(tree: Path) -> None:
     write_lines(tree / f"system-outputs/{LP}/Alpha.jsonl", [{"text": "x"}] * SEGMENTS)
     with pytest.raises(InputError, match=r"Alpha\.jsonl.*no field 'hypothesis'"):
         metassay.read(tree)
