@@ -55,8 +55,8 @@ RATINGS_FILE = "ratings.csv"
 
 
 class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
-    """Result of `annotate`: the items that people should rate next, each with the probability with which it
-    was chosen.
+    """Result of `annotate`: the items that people should rate next, each with the probability of having been
+    chosen.
     """
 
     build_page = build_annotate_page
@@ -191,8 +191,8 @@ def _count_needed_labels(
 
 
 def _create_or_resume_run_folder(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
-    `out`.
+    """Create a run folder for the results where the user wants it, or resume the run that is already there.
+    Returns None if the user named no folder.
 
     The options and the data identify the run.
     """

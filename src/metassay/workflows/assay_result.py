@@ -69,7 +69,7 @@ class AssayResult(Result):
 
     @property
     def dataset(self) -> Dataset:
-        """The data set as it was scored: texts are normalised, and higher human scores are better."""
+        """The data set as it was scored, with normalised texts and human scores of which higher is better."""
         return self.prepared.dataset
 
     @property

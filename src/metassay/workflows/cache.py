@@ -16,7 +16,7 @@ ACTIONS = ("info", "prune", "verify")
 
 
 class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
-    """Result of `cache`: how large the cache of scores is, and which metrics it has scores of."""
+    """Result of `cache`: the size of the cache of scores, and the metrics whose scores are in it."""
 
     describe_result_for_terminal = describe_score_cache
 

@@ -222,8 +222,8 @@ def _create_or_resume_run_folder(
     sampling_settings: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
-    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
-    `out`.
+    """Create a run folder for the results where the user wants it, or resume the run that is already there.
+    Returns None if the user named no folder.
 
     The options and the data identify the run.
     """

@@ -210,8 +210,8 @@ def _warn_of_judges_that_contradict_people(
 def _create_or_resume_run_folder(
     rows_to_judge: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
-    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
-    `out`.
+    """Create a run folder for the results where the user wants it, or resume the run that is already there.
+    Returns None if the user named no folder.
 
     The options and the rows of the table, in any order, identify the run.
     """

@@ -206,8 +206,8 @@ def _build_ranking_data_for_each_dataset(
 def _create_or_resume_run_folder(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Create the run folder that the option `out` names, or resume the run in it. Returns None if there is no
-    `out`.
+    """Create a run folder for the results where the user wants it, or resume the run that is already there.
+    Returns None if the user named no folder.
 
     The options and the data identify the run.
     """

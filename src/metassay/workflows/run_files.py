@@ -169,7 +169,7 @@ class Result(ResultDisplay, ABC):
         return self.content.to_dict()
 
     def to_json(self) -> str:
-        """Return the result as JSON text, as the command prints it."""
+        """Return the result as JSON text, in the form that the command prints."""
         return self.content.to_json()
 
     def build_page(self) -> Page:
