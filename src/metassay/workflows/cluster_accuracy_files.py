@@ -32,7 +32,7 @@ _CREDIT = "credit/"
 _WEIGHT = "weight/"
 
 
-def sum_accuracies_by_cluster(
+def tabulate_accuracies_by_cluster(
     dataset: Dataset, scored_pairs: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
     """Sum the accuracy of each metric over the items of each cluster, such as a document. Returns one table
