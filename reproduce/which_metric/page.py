@@ -92,13 +92,13 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
     ranking = (
-        f"- To rank systems, use one of the five metrics that rank systems best on WMT23 (soft pairwise "
-        f"accuracy, SPA, {leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}): "
-        f"{', '.join(row['metric'] for row in leaders)}. Of these five metrics, {fairest['metric']} favours "
-        f"single systems least (residual {fairest['residual']:.0%})."
+        f"- To rank systems, use one of these five metrics: {', '.join(row['metric'] for row in leaders)}. "
+        f"These five metrics ranked the systems of WMT23 best (soft pairwise accuracy, SPA, "
+        f"{leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). Of the five metrics, {fairest['metric']} "
+        f"favours single systems least (residual {fairest['residual']:.0%})."
     )
     source = (
-        f"- If you have no reference translations, {free['metric']} ranks systems best "
+        f"- If you have no reference translations, use {free['metric']} to rank systems "
         f"(SPA {free['spa']:.3f}, rank {newest.index(free) + 1} of {len(newest)})."
     )
     return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
@@ -115,11 +115,11 @@ def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
         above = sum(row["spa"] > lexical[0]["spa"] for row in metrics)
         best = lexical[0]["metric"].removesuffix(", ours")
         descriptions.append(
-            f"On {name}, {best} is the lexical metric with the highest SPA, and {above} of all "
-            f"{len(metrics)} metrics have a higher SPA than {best}."
+            f"On {name}, {best} ranks systems best of all lexical metrics, but {above} of all {len(metrics)} "
+            f"metrics have a higher SPA."
         )
     moved = (
-        " No lexical metric, such as BLEU or chrF, is the best lexical metric in both years."
+        " The best lexical metric (a metric without a neural model, such as BLEU) differs between years."
         if len(firsts) > 1
         else ""
     )
