@@ -154,24 +154,26 @@ def render_page() -> str:
     return "\n".join([*lines, "", *_list_errors(), *_list_pages()]) + "\n"
 
 
-INTRODUCTION = """`make reproduce` runs every script of this folder and writes this page from
-`published.toml` and the `ours.json` of the scripts (`DATA=FOLDER` names the data; the default is
-`../shared/data`).
+INTRODUCTION = """`make reproduce` runs every script of this folder and writes this page. The page compares
+each published table and figure (`published.toml`) with our results (`ours.json` of each script).
+`DATA=FOLDER` names the folder with the data; the default is `../shared/data`.
 
-- *same*: every printed number is met within the tolerance.
-- *same direction*: what the paper concludes from the table or figure holds here, with every seed.
-- *by construction*: the line follows from a definition, so that it is no evidence.
-- *undecided*: a conclusion holds with some seeds and not with others, or was not checked with five seeds yet.
-- *different*: a conclusion does not hold here with any seed.
+- *same*: our numbers equal the printed numbers within the tolerance.
+- *same direction*: the conclusion of the paper from the table or figure holds in our results, with every
+  seed.
+- *by construction*: the result follows from a definition, so it is no evidence.
+- *undecided*: a conclusion holds with some seeds only, or was not checked with five seeds yet.
+- *different*: a conclusion does not hold in our results with any seed.
 - *cannot be had here*: the data is not available.
 
-Claims that depend on random numbers are checked with five seeds. Each *because* is a check in the script that
-computes the line. `make reproduce` ends with an error if one of them no longer holds. *Probably because*
-marks an inference: it fits the published numbers, but the paper does not state it.
+We checked claims that depend on random numbers with five seeds. The reason after *because* is checked by the
+script that computes the line. If one of these reasons no longer holds, `make reproduce` ends with an error. A
+reason after *probably because* fits the published numbers, but the paper does not state it.
 
-004 is available as a summary without tables and figures, so its key results are listed instead. Neural
-metrics have the official scores that WMT23 published; their checkpoints are not available, so that new texts
-cannot be scored with them. Each folder has a page with all figures; the last section links to them."""
+For paper 004, only a summary without tables and figures is available. We therefore list the key results of
+004. The scores of neural metrics are the official scores of WMT23. We cannot compute neural metrics for new
+texts, because their model files are not available. Each folder has a page with all figures; the last section
+links to these pages."""
 
 
 def _list_errors() -> list[str]:

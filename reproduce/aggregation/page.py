@@ -39,33 +39,35 @@ def render_page(ours: Measurements) -> str:
 
 INTRODUCTION = """    python -m reproduce.aggregation.run FOLDER
 
-on the rated segments of WMT23 en-de, he-en and zh-en (40 systems; human references left out, but for he-en,
-where one human translation is rated against another); sacrebleu's default BLEU and chrF, seed 1; the
-[ledger](../README.md) checks the claims with five seeds. `ours.json` has every figure."""
-TABLE_1 = """Mean over language pairs of the Pearson correlation between system scores and mean human scores.
-Corpus scores bear the plain name, means of segment scores `m-`, bootstrap scores `x-`. DA is published for
-eight language pairs; of these en-de and zh-en are here (DA+SQM)."""
-MISTAKE = """**We do not get the published figures for BLEU and chrF.** Every corpus score here equals
-sacrebleu's, and with it corpus scores agree with people nearly as well as segment means, or better.
+The script computes BLEU and chrF with the default settings of sacrebleu on the rated segments of WMT23 en-de,
+he-en and zh-en (40 systems, seed 1). Human references are left out as systems, except in he-en, where a
+second human translation was rated. The [ledger](../README.md) checks the claims with five seeds. `ours.json`
+has every figure."""
+TABLE_1 = """The table shows the Pearson correlation between system scores and mean human scores, as a mean
+over language pairs. `bleu` is a corpus score, `m-bleu` a mean of segment scores, and `x-bleu` a bootstrap
+score. The paper has DA scores of eight language pairs. Of these, en-de and zh-en are available here (DA+SQM)."""
+MISTAKE = """**We do not get the published figures for BLEU and chrF.** Our corpus scores equal those of
+sacrebleu. They agree with people about as well as means of segment scores do.
 
-The last column repeats a mistake that is easily made. sacrebleu's corpus functions take references as one
-list per *stream* (`[refs]`). Given one list per *segment* (`[[r] for r in refs]`), they score the first
-segment alone, against all references, and say nothing. The bootstrap score then becomes a mean over segments,
-so that it resembles `m-BLEU`, and the corpus score that of a single sample, as in the paper. Whether it
-happened cannot be seen from the paper. The fit is partial: the correlations of BLEU and chrF move to the
-published ones but do not meet them, and the mistake explains neither the published m-BLEU nor BLEURT, which
-do not depend on it. metassay refuses references in that shape. `x-chrF` is left out of that column because
-it takes too long (every output against every reference). Its means are over all segments, also those without
-DA."""
-AMONG = """Means of scores (as shares of 100) and Pearson over all systems; published over 492 systems of 147
-language pairs, ours over 40 of three."""
-BOOTSTRAP = """A bootstrap score is the mean of corpus scores over resamples of the same segments: it must
-agree with the corpus score almost perfectly, whatever the data. A correlation of .53 cannot come from correct
-corpus scores."""
-FEW = """Scores on random subsets against each other and against the full bootstrap; median over 1000 draws
-(200 with references transposed) and the central 95 %."""
-NEARER = """In the paper, corpus scores on subsets do not come nearer to the bootstrap as segments are added.
-Here they do, as fast as segment means and in the end closer."""
+The last column repeats a mistake that is easily made. The corpus functions of sacrebleu expect one list of
+references per *stream* (`[refs]`). If they get one list per *segment* (`[[r] for r in refs]`), they score
+only the first segment against all references, without a warning. The corpus score then depends on a single
+segment, and the bootstrap score becomes a mean over segments, similar to `m-BLEU`. The paper shows the same
+pattern. The paper does not tell whether this mistake was made. With the mistake, our correlations of BLEU and
+chrF come closer to the published ones, but do not equal them. The mistake does not explain the published
+values of m-BLEU and BLEURT. metassay reports an error for references in that shape. The last column has no
+`x-chrF`, because it takes too long to compute. The means of the last column are over all segments, also those
+without DA."""
+AMONG = """The table shows means of scores (as shares of 100) and Pearson correlations over all systems. The
+published values are over 492 systems of 147 language pairs, and ours are over 40 systems of three language
+pairs."""
+BOOTSTRAP = """A bootstrap score is the mean of corpus scores over resamples of the same segments. It must
+therefore agree with the corpus score almost perfectly on any data. Correct corpus scores cannot have a
+correlation of .53 with bootstrap scores."""
+FEW = """The table shows correlations between scores on random subsets of segments, and with the bootstrap
+score on all segments: the median over 1000 draws (200 with references transposed) and the central 95 %."""
+NEARER = """In the paper, corpus scores on subsets do not come closer to the bootstrap score with more
+segments. In our results, they come closer as fast as means of segment scores, and closer in the end."""
 
 
 def load_published_values(what: str) -> dict[str, float]:

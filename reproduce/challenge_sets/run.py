@@ -55,9 +55,9 @@ def main() -> None:
     (FOLDER / "README.md").write_text("\n".join(lines), encoding="utf-8")
 
 
-INTRODUCTION = """Made by `python -m reproduce.challenge_sets.run FOLDER`, seed 1. Per cent of pairs in which
-a metric scores the better text higher, a tie being wrong; what the tables mean is in
-[docs/challenge-sets.md](../../docs/challenge-sets.md)."""
+INTRODUCTION = """`python -m reproduce.challenge_sets.run FOLDER` writes this page (seed 1). The tables show
+in how many per cent of pairs a metric scores the better text higher. Equal scores count as wrong.
+[docs/challenge-sets.md](../../docs/challenge-sets.md) explains the tables."""
 
 
 def render_context(column: str, content: dict[str, Any], overall: dict[str, Any]) -> list[str]:

@@ -58,13 +58,15 @@ def render_page(measurements: Measurements) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-INTRODUCTION = """Local metric accuracy, H1 and H2 (Deviyani and Diaz, 2025, and their draft) on public
-outputs, computed by `python -m reproduce.contextual.run FOLDER`. The tables and figures have seed 1; the
-[ledger](../README.md) checks each claim with five seeds. Four of the paper's eight rules are applied to each
-output (its ninth perturbation asks a language model). Independent units are documents where the data names
-them (WMT22), chapters in speech, items elsewhere. Systems that are their own reference are left out unless
-the page says otherwise. p is that of the published chi-square test, *permutation* that of the test which
-respects dependence, CMH that of the test stratified by perturbation."""
+INTRODUCTION = """`python -m reproduce.contextual.run FOLDER` repeats the tests of local metric accuracy (H1
+and H2) of Deviyani and Diaz (2025), and of their earlier draft, on public outputs. The tables and figures
+have seed 1; the [ledger](../README.md) checks each claim with five seeds. Four of the paper's eight rules are
+applied to each output. The paper's ninth perturbation asks a language model and is left out.
+
+Documents are resampled as a whole if the data names them (WMT22). In speech, chapters are resampled, and
+elsewhere single items. Systems that are their own reference are left out unless the page says otherwise. The
+tables have three p-values: *p* is that of the published chi-square test, *permutation* that of the test that
+takes dependent outputs into account, and *CMH* that of a test that is stratified by perturbation."""
 
 
 def _describe_extent(every: int) -> str:

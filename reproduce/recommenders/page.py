@@ -63,13 +63,14 @@ INTRODUCTION = """# Eighteen recommenders
 
     python -m reproduce.recommenders.run ratings.dat OUT --assay
 
-trains eighteen recommenders on any file in a MovieLens format and assays the 23 ranking measures of
-Deviyani and Diaz (2025) on their lists. The runs of the paper are not public, and MovieLens may not be
-redistributed, so the figures are from simulated ratings (`python -m reproduce.recommenders.page FOLDER`):
-400 users with five-dimensional tastes, 500 items, a fifth of all ratings given, lists of 50, seed 0. They
-show that the experiment runs and what its results look like, not how measures fare on real users."""
-HELD_OUT = """A fifth of each user's relevant items (four stars or more) is held back; lists rank what the
-user has not rated."""
+The script trains eighteen recommenders on a file in a MovieLens format, and runs an assay of the 23 ranking
+measures of Deviyani and Diaz (2025) on their lists. The lists of the paper are not public, and MovieLens may
+not be redistributed. The figures on this page therefore come from simulated ratings
+(`python -m reproduce.recommenders.page FOLDER`): 400 users with five-dimensional tastes, 500 items, a fifth
+of all ratings given, lists of 50, seed 0. The figures show that the experiment runs and what its results look
+like. They do not show how well measures work with real users."""
+HELD_OUT = """A fifth of each user's relevant items (four stars or more) is held back for the test. The lists
+rank items that the user has not rated."""
 
 
 if __name__ == "__main__":

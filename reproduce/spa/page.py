@@ -40,29 +40,30 @@ def render_page(ours: dict[str, Any]) -> str:
 
 INTRODUCTION = """    python -m reproduce.spa.run FOLDER
 
-on the official scores of WMT23, and on the available part of WMT22. Permutations and bootstraps have 1000
-draws and five seeds. `ours.json` has every figure."""
-ORDER = """mt-metrics-eval takes the order of systems from a Python set, which changes from process to
-process, and tests each pair in one direction. SPA on en-de over 50 orders of the systems:"""
-NORMAL = """The default method, `normal`, does not depend on the order: it is the limit of infinitely many
-permutations, within .002 of 200,000 of them for all 129 metrics."""
-TABLE_1 = """Reference-based metrics only. Published, then the range of ours over five seeds. Comparisons and
-clusters with two- and one-sided tests (`perm-inputs`, p ≤ .05). Of the metrics of WMT22 only chrF is
-available, next to SEScoreX and the variants of GEMBA that scored every output, on 10, 15 and 11 of 14, 15
-and 15 systems."""
-NOTES = """In WMT23 en-de, `instructscore` and `sescoreX` are the same scores. The paper kept both, and so
-does the table (`significant_..._with_copies`). zh-en has 15 systems in the data of WMT23 (the shared task
-counts 249 pairs of systems over the three language pairs, which 12, 13 and 15 systems make) and 14 in the
-paper."""
-ROUNDING = """PA takes few values, so that many permuted differences equal the observed one. In a permutation
-test such a tie counts against significance. If the differences are compared by `>=` in plain floating point,
-ties are partly lost to rounding, and more comparisons are significant. With two-sided tests and all 15
-systems of zh-en this gives the published counts within 3. That it happened is an inference: the paper does
-not say how ties were compared."""
-FIGURE_2 = """Mean correlation of the metrics' values with those on all systems, over all subsets of the
-systems on which both PA and SPA are defined. (PA is not defined on a subset on which it is equal for all
-metrics.)"""
-FIGURE_3 = """Width of the 95 % bootstrap interval, range over five seeds."""
+The script computes soft pairwise accuracy from the official scores of WMT23, and from the available part of
+WMT22. Permutations and bootstraps have 1000 draws and five seeds. `ours.json` has every figure."""
+ORDER = """mt-metrics-eval takes the order of systems from a Python set. The order changes from process to
+process, and each pair of systems is tested in one direction only. The table shows SPA on en-de over 50 orders
+of the systems:"""
+NORMAL = """The default method of metassay, `normal`, does not depend on the order of systems. It is the limit
+of infinitely many permutations. For all 129 metrics, it is within .002 of 200,000 permutations."""
+TABLE_1 = """The table has metrics with references only. It shows the published values and the range of our
+values over five seeds. Comparisons and clusters are counted with two-sided and one-sided tests
+(`perm-inputs`, p ≤ .05). Of the metrics of WMT22, only chrF, SEScoreX and those variants of GEMBA that scored
+every output are available, for 10, 15 and 11 of 14, 15 and 15 systems."""
+NOTES = """In WMT23 en-de, `instructscore` and `sescoreX` have the same scores. The paper kept both metrics,
+and so does the table (`significant_..._with_copies`). The data of WMT23 has 15 systems of zh-en, but the
+paper names 14. The shared task counts 249 pairs of systems over its three language pairs, which corresponds
+to 12, 13 and 15 systems."""
+ROUNDING = """PA has few distinct values, so many permuted differences equal the observed difference. In a
+permutation test, such a tie counts against significance. If differences are compared by `>=` in plain
+floating point, rounding errors hide some ties, and more comparisons are significant. With two-sided tests and
+all 15 systems of zh-en, this comparison gives the published counts within 3. The paper does not say how ties
+were compared, so this explanation is an inference."""
+FIGURE_2 = """The table shows how well values of metrics on a subset of the systems correlate with the values
+on all systems. The correlations are means over all subsets on which both PA and SPA are defined. PA is not
+defined on a subset on which it is equal for all metrics."""
+FIGURE_3 = """The table shows the width of the 95 % bootstrap interval, as a range over five seeds."""
 
 
 def _render_table_1(rows: Sequence[Row]) -> list[str]:

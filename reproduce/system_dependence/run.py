@@ -83,19 +83,23 @@ def _run_depend(folder: Path, language_pair: str, **options: Any) -> list[Measur
 
 INTRODUCTION = """# A Measure of the System Dependence of Automated Metrics
 
-von Däniken, Deriu and Cieliebak (2024), arXiv 2412.03152, on the 43 metrics of WMT23 with MQM.
+This page has the results of `metassay depend` for the 43 metrics of WMT23 with MQM scores. The method is by
+von Däniken, Deriu and Cieliebak (2024), arXiv 2412.03152.
 
     python -m reproduce.system_dependence.run FOLDER      # wmt23/wmt23_{en-de,he-en,zh-en}{,_metrics}.parquet
     python -m reproduce.system_dependence.correct FOLDER  # corrections.json: en-de read as human scores
 
-`ours.json` has our figures: 200 bootstrap fits, 999 draws per test, segments resampled. What
-they mean is in [docs/system-dependence.md](../../docs/system-dependence.md). The
-values per metric of the paper are not available; a transcription of its procedure with scikit-learn gives the
-same deviations to 1e-9 for every metric and pair (`tests/meta/test_dependence.py`).
+`ours.json` has our figures, from 200 bootstrap fits and 999 draws per test, with segments resampled.
+[docs/system-dependence.md](../../docs/system-dependence.md) explains the figures. The values of the paper for
+each metric are not available. Our implementation of the paper's procedure with scikit-learn gives the same
+deviations for every metric and language pair within 1e-9 (`tests/meta/dependence/test_deviations.py`).
 
-*of constant*: share of the SysDep of a metric that knows nothing. *residual*: range of ED after shrinkage.
-*flattered*: by the largest residual. *inverted*: pairs of systems that the metric orders against people
-(those the deviations explain)."""
+| Column | Meaning |
+|---|---|
+| of constant | share of the SysDep of a metric that always gives the same score |
+| residual | range of the expected deviation after shrinkage |
+| flattered | the system with the largest residual |
+| inverted | pairs of systems that the metric orders against people (those that deviations explain) |"""
 
 
 def measure_language_pair(folder: Path, language_pair: str) -> list[Measurements]:

@@ -69,10 +69,10 @@ def main() -> None:
     (FOLDER / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-INTRODUCTION = """Made by `python -m reproduce.trec_covid.run FOLDER`, tables and figures with seed 1, claims
-with five seeds. Every run's first 100 documents for 30 topics; four copies of each list, in each of which
-one pair of documents for every five has changed places. Local accuracy by run of the 23 measures of Deviyani
-and Diaz (2025)."""
+INTRODUCTION = """`python -m reproduce.trec_covid.run FOLDER` writes this page. Tables and figures have seed
+1, and claims are checked with five seeds. The data are the first 100 documents of every run for 30 topics.
+Each list has four changed versions, in which one pair of documents for every five has changed places. The
+page shows the local accuracy of the 23 measures of Deviyani and Diaz (2025) by run."""
 
 
 def run_assay(

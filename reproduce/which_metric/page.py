@@ -94,8 +94,8 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     ranking = (
         f"- To rank systems, use one of these five metrics: {', '.join(row['metric'] for row in leaders)}. "
         f"These five metrics ranked the systems of WMT23 best (soft pairwise accuracy, SPA, "
-        f"{leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). Of the five best metrics, {fairest['metric']} "
-        f"favours single systems least (residual {fairest['residual']:.0%})."
+        f"{leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). Of the five best metrics, "
+        f"{fairest['metric']} favours single systems least (residual {fairest['residual']:.0%})."
     )
     source = (
         f"- If you have no reference translations, use {free['metric']} to rank systems "
