@@ -10,6 +10,7 @@ import pytest
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.dependence.deviations import system_dependence
+from metassay.reporting.depend_report import find_metrics_that_favour_systems
 from metassay.workflows.depend import depend
 
 QUICK = {"bootstraps": 20, "draws": 19}
@@ -229,3 +230,17 @@ def test_a_metric_name_without_its_reference_suggests_the_column(table) -> None:
     )
     with pytest.raises(UnknownName, match="Did you mean XCOMET-Ensemble-refA"):
         depend(with_outputs, human="mqm", metrics="XCOMET-Ensemble", **QUICK)
+
+
+def test_metrics_that_favour_a_system_are_found_among_many_metrics() -> None:
+    """With 999 draws, the smallest p-value times 60 metrics would be .06."""
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(5, 120))
+    columns = {"item": np.tile(np.arange(120), 5), "system": np.repeat(list("abcde"), 120)}
+    columns["human"] = human.ravel()
+    favoured = np.array([2.0, 0.0, 0.0, 0.0, -2.0])[:, None]
+    for number in range(60):
+        columns[f"metric{number}"] = (human + favoured + rng.normal(size=human.shape)).ravel()
+    result = depend(pl.DataFrame(columns), human="human", bootstraps=2)
+    assert all(entry.p_fair == pytest.approx(1 / 2400) for entry in result.metrics)
+    assert len(find_metrics_that_favour_systems(result.metrics)) == 60

@@ -25,6 +25,7 @@ from metassay.meta.dependence.analysis import (
 )
 from metassay.meta.dependence.correction import CorrectedScores, convert_to_human_scale
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, assign_outputs_to_groups
+from metassay.meta.dependence.null_hypotheses import DRAWS, choose_number_of_draws
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
@@ -153,7 +154,12 @@ def depend(human_and_metric_scores: Source, options: DependOptions) -> DependRes
         cluster=options.cluster,
         weight=options.weight,
     )
-    sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
+    sampling = SamplingSettings(
+        bootstraps=options.bootstraps,
+        draws=options.draws or choose_number_of_draws(_count_metrics(scores)),
+        seed=options.seed,
+        sensitivity=options.analysis,
+    )
     run = _create_or_resume_run_folder(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_metrics_that_ignore_output_text(scores)
     scores = replace(scores, cubes=cubes)
@@ -184,6 +190,11 @@ def depend(human_and_metric_scores: Source, options: DependOptions) -> DependRes
             run, "depend", result, render_files_of_fitted_curves_and_charts(result, result.curves)
         )
     return result
+
+
+def _count_metrics(scores: SelectedScores) -> int:
+    """Return the largest number of metrics that one data set has."""
+    return max(len(cube.check_metric_names(scores.metrics or None)) for cube in scores.cubes)
 
 
 def _check_depend_options(data_source: Source, options: DependOptions) -> None:
@@ -338,7 +349,7 @@ def _predict_human_scores_of_dataset(
     metrics = {name: score_cube.get_higher_is_better_scores(name) for name in names}
     # A correction of a constant shows what the mean human score of each system alone predicts.
     metrics[CONSTANT] = np.zeros(human.shape)
-    evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
+    evaluator = MappingEvaluator(human, clusters, draws=options.draws or DRAWS, seed=options.seed)
 
     def predict_human_scores_from_metric(metric_name: str) -> tuple[CorrectedScores, list[Correction]]:
         """Convert the scores of one metric to predicted human scores, and evaluate the predictions."""

@@ -482,7 +482,14 @@ class DependSettings(ComparedScoresSettings):
     bootstraps: Annotated[
         int, declare_cli_option("Number of bootstrap resamples; 0 for one fit without intervals.", minimum=0)
     ] = 200
-    draws: Annotated[int, declare_cli_option("Number of draws of each test.", minimum=1)] = 999
+    draws: Annotated[
+        int | None,
+        declare_cli_option(
+            "Number of draws of each test. By default 999, and more for 50 metrics or more.",
+            metavar="N",
+            minimum=1,
+        ),
+    ] = None
     analysis: Annotated[
         bool,
         declare_cli_option(

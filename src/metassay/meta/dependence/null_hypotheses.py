@@ -42,10 +42,26 @@ from metassay.stats.isotonic import (
 
 # With the observed value 1,000 values, so that p-values are multiples of .001.
 DRAWS = 999
+# From this number of metrics on, no p-value of .001 would be significant after the correction for the number
+# of metrics, so that more values are drawn.
+_MANY_METRICS = 50
+_DRAWS_PER_METRIC = 40
 # Distance of the angles, arccos of a correlation with human scores, for which noise is simulated.
 ANGLE_STEP = np.pi / 64
 # Random numbers that are held in memory at the same time.
 BATCH_NUMBERS = 2**19
+
+
+def choose_number_of_draws(metric_count: int) -> int:
+    """Choose how many draws a test makes by default, so that its smallest p-value can be significant after
+    Holm's correction for the number of metrics.
+
+    >>> choose_number_of_draws(43), choose_number_of_draws(58)
+    (999, 2319)
+    """
+    if metric_count < _MANY_METRICS:
+        return DRAWS
+    return _DRAWS_PER_METRIC * metric_count - 1
 
 
 def compute_p_values_of_equal_treatment_of_systems(
