@@ -29,8 +29,8 @@ _HOW_TO_ADD = {"source": "a column src", "references": "a column ref", "qrels": 
 
 @dataclass(frozen=True)
 class OutputRows:
-    """A table with one row per output to score. It has references, sources, languages and relevance
-    judgements, as far as they are known.
+    """A table with one row per output to score: the output and, where the data has them, its references,
+    source and language. Rankings also have relevance judgements.
     """
 
     frame: pl.DataFrame
@@ -54,8 +54,8 @@ class OutputRows:
             )
 
     def split_into_batches(self) -> Iterator[OutputRows]:
-        """Split the table into batches of at most `BATCH_ROWS` rows, so that all rows of a batch have the
-        same language.
+        """Split the table into batches of at most `BATCH_ROWS` rows. All rows of a batch have the same
+        language.
         """
         languages = self.frame["language"].fill_null("").to_numpy()
         language_changes = np.flatnonzero(languages[1:] != languages[:-1]) + 1
@@ -69,7 +69,7 @@ class OutputRows:
             yield replace(self, frame=self.frame[start:stop], shared=SharedCache(find_homes, shared_by_run))
 
     def select_rows(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
-        """Return a table with the rows at these positions."""
+        """Return a table with only the rows at these positions."""
         return replace(self, frame=self.frame[row_numbers])
 
     def build_metric_batch(self, needed_fields: frozenset[str]) -> Batch:
@@ -85,8 +85,8 @@ class OutputRows:
         return Batch(fields, self._get_common_language(), self.shared or SharedCache())
 
     def hash_row_contents(self, needed_fields: frozenset[str]) -> Hashes:
-        """Return a hash of each row, computed from its language and the fields that a metric needs. Rows with
-        equal hashes get equal scores.
+        """Return a hash for each row, computed from its language and the fields that a metric needs. Rows
+        with equal hashes get equal scores.
         """
         names = self._list_available_fields(needed_fields)
         # Equal texts in another language, or with other fields, can have another score.
@@ -112,19 +112,19 @@ class OutputRows:
         return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
     def _list_available_fields(self, needed_fields: frozenset[str]) -> list[str]:
-        """List which of the needed fields are columns of the table."""
+        """Return the needed fields that are columns of the table."""
         return [name for name in FIELDS if name in needed_fields and name in self.frame.columns]
 
     def _get_common_language(self) -> str | None:
-        """Return the language that all rows of a batch have."""
+        """Return the language of a batch, which all of its rows share. None if it is not known."""
         return self.frame["language"][0] if len(self) else None
 
 
 def _find_texts_shared_by_batches(
     frame: pl.DataFrame, batch_starts: Sequence[int]
 ) -> dict[str, tuple[int, int]]:
-    """Find the texts that occur in more than one batch. Each is returned with the first batch and the first
-    field in which it occurs.
+    """Find the texts that occur in more than one batch. Returns, for each such text, the number of the first
+    batch and of the first field that contain it.
     """
     batch_numbers = np.searchsorted(batch_starts, np.arange(frame.height), side="right") - 1
     numbered = frame.with_columns(pl.Series("batch", batch_numbers))
@@ -140,8 +140,8 @@ def _find_texts_shared_by_batches(
 
 
 def _convert_column_to_text(column: pl.Series) -> pl.Expr:
-    """Return a Polars expression that converts each cell of a column to a text, so that different cells get
-    different texts.
+    """Return a Polars expression that converts each cell of a column to a text. Different cells get different
+    texts.
     """
     if not column.dtype.is_nested():
         return _prefix_text_with_its_length(pl.col(column.name).cast(pl.String))
@@ -151,7 +151,7 @@ def _convert_column_to_text(column: pl.Series) -> pl.Expr:
 
 
 def _prefix_text_with_its_length(cell: pl.Expr) -> pl.Expr:
-    """Return a Polars expression that puts the length of a text in front of it. A missing text becomes
+    """Return a Polars expression that writes the length of each text in front of it. A missing text becomes
     `-`.
     """
     # The length before each text keeps ("ab", "c") and ("a", "bc") apart.
@@ -159,7 +159,7 @@ def _prefix_text_with_its_length(cell: pl.Expr) -> pl.Expr:
 
 
 def build_table_of_outputs_to_score(dataset: Dataset) -> OutputRows:
-    """Build the table of outputs to score from a data set, with only the columns that metrics may read."""
+    """Return the outputs of a data set as a table to score, with only the columns that metrics may read."""
     names = [name for name in FIELDS if name in dataset.outputs.columns]
     languages = pl.Series("language", dataset.languages, dtype=pl.String)
     return OutputRows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)

@@ -22,7 +22,7 @@ LISTS_PER_BATCH = 16_384
 def score_ranked_rows(
     metrics: Sequence[Metric], rows: pl.DataFrame, qrels: pl.DataFrame | None, *, workers: int | None = None
 ) -> RowScores:
-    """Score outputs that are ranked lists of document ids, using relevance judgements (`qrels`)."""
+    """Score ranked lists of document ids with every metric, using relevance judgements (`qrels`)."""
     if qrels is None:
         raise InputError(
             "rankings cannot be scored without relevance judgements.", remedy="Pass --qrels FILE."
@@ -39,8 +39,9 @@ def score_ranked_lists(
     *,
     workers: int | None = None,
 ) -> RowScores:
-    """Score ranked lists of documents with every metric. `item_and_system` names the item and the system of
-    each list.
+    """Score ranked lists of documents with every metric.
+
+    `item_and_system` has a row for each list, with the item and the system that it belongs to.
     """
     started = time.perf_counter()
     ranking_metrics = [metric for metric in metrics if isinstance(metric, RankingMetric)]
@@ -65,8 +66,9 @@ def score_ranked_lists(
 def _score_ranked_lists_by_grades(
     metrics: Sequence[RankingMetric], ranked_lists: RankedLists, workers: int | None
 ) -> Scores:
-    """Score ranked lists with all metrics that need only the relevance grade at each rank. The result has a
-    row per list and a column per metric.
+    """Score ranked lists with metrics that read only the relevance grade of the document at each rank.
+
+    Returns an array [lists, metrics].
     """
     if not metrics:
         return np.empty((len(ranked_lists), 0))
@@ -83,7 +85,7 @@ def _score_ranked_lists_by_grades(
 def _score_ranked_lists_by_document_ids(
     metric: Metric, ranked_lists: RankedLists, item_and_system: pl.DataFrame, qrels: pl.DataFrame
 ) -> Scores:
-    """Score ranked lists with a metric that reads document ids and their grades, such as a user's metric."""
+    """Score ranked lists with a metric that reads document ids, such as a metric that the user wrote."""
     fields: dict[str, Sequence[object]] = {
         "output": ranked_lists,
         "item": item_and_system["item"].to_list(),

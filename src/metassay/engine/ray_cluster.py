@@ -35,7 +35,7 @@ _TASKS_PER_CORE = 2
 
 
 def parse_engine_option(option_value: str) -> RayCluster | None:
-    """Parse the value of `--engine`. Return a Ray cluster for `ray` or `ray,ADDRESS`, and None for
+    """Parse the value of the option `--engine`: a Ray cluster for `ray` or `ray,ADDRESS`, None for
     `local`.
     """
     kind, _, address = option_value.partition(",")
@@ -46,8 +46,9 @@ def parse_engine_option(option_value: str) -> RayCluster | None:
 
 @dataclass(frozen=True)
 class RayCluster:
-    """The address of a Ray cluster. Without an address, the one in RAY_ADDRESS is used, or else a cluster is
-    started on this machine.
+    """The address of a Ray cluster.
+
+    Without an address, the cluster named by RAY_ADDRESS is used, or else one is started on this machine.
     """
 
     address: str | None = None
@@ -61,8 +62,8 @@ class RayCluster:
         workers: int = 1,
         needs_gpu: bool = False,
     ) -> Iterator[int]:
-        """Call `function(shared_argument, number, batch)` on the cluster for each numbered batch, and yield
-        what the calls return as they finish.
+        """Call `function(shared_argument, number, batch)` on the cluster for every batch. Yields each result
+        as soon as it is ready.
 
         A batch whose task fails is reported and left to the caller.
         """
@@ -91,7 +92,7 @@ class RayCluster:
                     _log_failed_batch(number, error)
 
     def _connect_to_ray(self, workers: int) -> Any:
-        """Connect to the cluster and return the module `ray`."""
+        """Connect to the cluster, or start one on this machine, and return the module `ray`."""
         try:
             import ray
         except ImportError:
@@ -111,7 +112,7 @@ class RayCluster:
 
 
 def _log_failed_batch(batch_number: int, error: Exception) -> None:
-    """Tell the user that the cluster could not score a batch, so that this machine scores it instead."""
+    """Tell the user that the cluster failed to score a batch and that this machine scores it instead."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     logging.getLogger("metassay").warning(
         "Note: Ray did not compute part %s (%s), so it is computed on this machine.", batch_number, lines[-1]
@@ -120,8 +121,8 @@ def _log_failed_batch(batch_number: int, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class MetricDescription:
-    """Describes a metric so that another machine can create it, and can check that its parameters and version
-    are the same.
+    """What another machine needs to create a metric, and to check that its own version of the metric is the
+    same.
     """
 
     spec: str
@@ -132,7 +133,7 @@ class MetricDescription:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """The metrics and the store of scores that all tasks on a Ray cluster share."""
+    """What all tasks on a Ray cluster share: the metrics, and a function that opens the store of scores."""
 
     metrics: tuple[MetricDescription, ...]
     open_store: Callable[[Sequence[Metric]], ScoreStore]
@@ -148,8 +149,9 @@ def score_batches_on_cluster(
     workers: int | None,
     progress: Progress | None,
 ) -> None:
-    """Score batches of outputs on a Ray cluster and store the scores. Batches with stored scores, and metrics
-    that exist only in this process, are left out.
+    """Score batches of outputs on a Ray cluster and store the scores.
+
+    Batches whose scores are stored already are left out, and so are metrics that exist only in this process.
     """
     from metassay.metrics.base import NEURAL_PREFIX
 
@@ -190,8 +192,8 @@ def score_batches_on_cluster(
 
 
 def score_batch_on_worker(job: ClusterJob, batch_number: int, encoded_rows: bytes) -> int:
-    """Score one batch of outputs on a machine of the cluster, and store the scores. Returns the number of the
-    batch.
+    """Score one batch of outputs on a machine of the cluster and store the scores. Returns the batch
+    number.
     """
     import polars as pl
 
@@ -204,9 +206,8 @@ def score_batch_on_worker(job: ClusterJob, batch_number: int, encoded_rows: byte
         metric = _build_metric_from_description(description)
         if metric is None:
             raise MetricFailure(
-                "This machine has other metrics, or other versions of them, than the machine that "
-                "started the "
-                "run."
+                "This machine has other metrics, or other versions of them, than the machine that started "
+                "the run."
             )
         metrics.append(metric)
     shared = None if job.repeated_texts is None else SharedCache(*_decode_repeated_texts(job.repeated_texts))
@@ -222,8 +223,8 @@ def _describe_metric_for_worker(metric: Metric) -> MetricDescription:
 
 
 def _build_metric_from_description(description: MetricDescription) -> Metric | None:
-    """Create the metric that a description names; None if this machine has another version of it, or does not
-    have it.
+    """Create a metric from its description. None if this machine has no such metric, or another version of
+    it.
     """
     from metassay.metrics.registry import parse_metric
 
@@ -237,7 +238,9 @@ def _build_metric_from_description(description: MetricDescription) -> Metric | N
 
 
 def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
-    """Encode as bytes the texts that occur in more than one batch, with the first batch and field of each."""
+    """Encode the texts that occur in more than one batch as bytes, each with the first batch and field that
+    contain it.
+    """
     import polars as pl
 
     shared = next(iter(batches.values())).shared
@@ -252,8 +255,8 @@ def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
 def _decode_repeated_texts(
     repeated_texts: bytes,
 ) -> tuple[Callable[[], Mapping[str, tuple[int, int]]], dict[Hashable, Any]]:
-    """Decode the texts that occur in more than one batch, and create a cache that all tasks in this process
-    share.
+    """Decode the texts that occur in more than one batch. Returns a function that returns them, and an empty
+    cache that all tasks in this process share.
     """
     import polars as pl
 

@@ -15,7 +15,7 @@ from metassay.plugins import find_source_location, hash_user_code
 
 @dataclass(frozen=True)
 class RowScores:
-    """The scores of all rows by every metric, and how many seconds each metric took."""
+    """The scores of every row by each metric, and the seconds that each metric took."""
 
     scores: dict[str, Scores]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -23,8 +23,8 @@ class RowScores:
 
 
 def check_metric_scores(metric: Metric, scores: NDArray[np.float64], rows: pl.DataFrame) -> Scores:
-    """Check that a metric returned one score per row, and none that is infinite. Returns the scores as an
-    array of floats.
+    """Raise an error unless a metric returned one score per row, none of them infinite. Returns the scores as
+    floats.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (rows.height,):
@@ -39,7 +39,7 @@ def check_metric_scores(metric: Metric, scores: NDArray[np.float64], rows: pl.Da
 
 
 def _make_invalid_score_error(metric: Metric, message: str) -> MetricFailure:
-    """Create the error for invalid scores. If the metric is code of the user, the error names its file and
+    """Create the error for invalid scores. For a metric that the user wrote, it names the user's file and
     counts as wrong usage.
     """
     if not hash_user_code(metric):

@@ -11,7 +11,7 @@ from metassay.stats.hashes import Hashes
 
 
 class ScoreStore(Protocol):
-    """Interface of a place where scores are stored batch by batch, so that an interrupted run can continue.
+    """Interface of a store that keeps metric scores batch by batch, so that an interrupted run can continue.
 
     A score is identified by its metric, its batch, and the hash of what was scored.
     """
@@ -19,8 +19,8 @@ class ScoreStore(Protocol):
     def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Load the stored scores of a metric on a batch, and the warnings issued when they were computed. A
-        score that is not stored is NaN.
+        """Return the stored scores of a metric for a batch of outputs, and the warnings that the metric
+        issued then. A score that is not stored is NaN.
         """
         ...
 
@@ -32,19 +32,19 @@ class ScoreStore(Protocol):
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the scores of a metric on a batch that are not NaN, and the warnings issued when they were
-        computed.
+        """Store the scores of a metric for a batch of outputs, and the warnings that the metric issued.
+        Scores that are NaN are not stored.
         """
         ...
 
     def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
-        """Return whether scores of this metric on this batch are stored."""
+        """Return whether any scores of this metric for this batch are stored."""
         ...
 
     def reload_scores(self) -> None:
-        """Read the stored scores again, to see those that other processes have stored meanwhile."""
+        """Look at the stored files again, to see scores that other processes have added."""
         ...
 
     def make_store_opener(self) -> Callable[[Sequence[Metric]], ScoreStore]:
-        """Return a function that another process can call to open the same stored scores."""
+        """Return a function with which another process can open the same store."""
         ...

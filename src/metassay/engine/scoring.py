@@ -85,8 +85,8 @@ def score_selected_batches(
     first_batch: int = 0,
     progress: Progress | None = None,
 ) -> SelectedBatches:
-    """Score and store only the batches with the given numbers, so that several processes can share the work
-    of one run.
+    """Score only the batches with the given numbers and store their scores, so that several processes can
+    share the work of one run.
     """
     for metric in metrics:
         output_rows.check_fields_needed_by_metric(metric)
@@ -103,7 +103,7 @@ def _score_batches(
     workers: int | None,
     progress: Progress | None,
 ) -> dict[int, BatchScores]:
-    """Score batches of outputs in several threads. Returns the scores by the number of the batch."""
+    """Score batches of outputs in several threads. Returns the scores of each batch by its number."""
     finished: dict[int, BatchScores] = {}
     with WarningRecorder() as recorder, _open_thread_pool(choose_worker_count(workers)) as pool:
         futures = {
@@ -118,8 +118,8 @@ def _score_batches(
 
 
 def measure_metric_run_times(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[str, float]:
-    """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with one
-    thread.
+    """Measure how many seconds each metric takes for 1,000 outputs, using one thread and a sample of the
+    outputs.
 
     Each metric is called twice; the first call, which may compile kernels, is not counted.
     """
@@ -146,8 +146,8 @@ def score_batch(
     store: ScoreStore | None,
     recorder: WarningRecorder,
 ) -> BatchScores:
-    """Score one batch of outputs with all metrics. Equal rows are scored only once, and scores that are
-    stored are not computed again.
+    """Score one batch of outputs with all metrics. Equal rows are scored only once, and stored scores are
+    reused.
 
     Trivial metrics score every row, since that costs less than to find the distinct ones.
     """
@@ -182,7 +182,7 @@ def score_batch(
 def _score_all_rows(
     metrics: Sequence[Metric], output_rows: OutputRows, batch: Batch, recorder: WarningRecorder
 ) -> BatchScores:
-    """Score every row of a batch, even if some rows are equal."""
+    """Score every row of a batch with each metric, without looking for equal rows."""
     batch_scores: BatchScores = {}
     for metric in metrics:
         started = time.perf_counter()
@@ -193,7 +193,7 @@ def _score_all_rows(
 
 
 class _DistinctRows:
-    """The rows of a batch without duplicates, for all metrics that read the same fields.
+    """The different rows of a batch, without repetitions, for metrics that read the same fields.
 
     `numbers` is the number of each row's content. `content_hashes` are sorted, once for all metrics, and
     `order` has the number of the content that each belongs to.
@@ -214,8 +214,8 @@ class _DistinctRows:
     def score_with_metric(
         self, metric: Metric, batch_number: int, store: ScoreStore | None
     ) -> tuple[Scores, RecordedWarnings]:
-        """Return the metric score of each distinct row, from the store or newly computed, and the warnings
-        issued when it was computed.
+        """Return the score of each distinct row by a metric, and the warnings of the metric. Stored scores
+        are reused, and missing ones are computed and stored.
         """
         if store is None or not metric.is_cacheable:
             scores = check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
@@ -238,14 +238,14 @@ class _DistinctRows:
         return scores, recorded_warnings
 
     def _score_distinct_rows(self, metric: Metric, row_numbers: LongArray) -> Scores:
-        """Compute the scores of the distinct rows at these positions."""
+        """Compute the scores of some of the distinct rows, given by their positions."""
         if len(row_numbers) == len(self.rows):
             return check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
         rows = self.rows.select_rows(row_numbers)
         return check_metric_scores(metric, metric.score(rows.build_metric_batch(self.needs)), rows.frame)
 
     def _get_or_build_batch(self) -> Batch:
-        """Return all distinct rows in the form that metrics accept. It is built once and shared by all
+        """Return all distinct rows in the form that metrics accept. The first call builds it for all
         metrics.
         """
         if self.batch is None:
@@ -254,9 +254,7 @@ class _DistinctRows:
 
 
 def _join_batch_scores(metrics: Sequence[Metric], scores_of_batches: Sequence[BatchScores]) -> RowScores:
-    """Concatenate the scores of all batches, and issue the warnings that were recorded when the batches were
-    scored.
-    """
+    """Concatenate the scores of all batches, and issue the warnings that were recorded during scoring."""
     for batch in scores_of_batches:
         for result in batch.values():
             reissue_warnings(result.recorded_warnings)
@@ -272,8 +270,8 @@ def _join_batch_scores(metrics: Sequence[Metric], scores_of_batches: Sequence[Ba
 
 @contextmanager
 def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Context manager that yields a thread pool. After an error in the block, it does not wait for threads
-    that are still running.
+    """Context manager that yields a thread pool. After an error in the block, it does not wait for running
+    threads.
     """
     pool = ThreadPoolExecutor(workers)
     try:
@@ -287,7 +285,9 @@ def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def _yield_finished_futures(futures: Iterable[Future[BatchScores]]) -> Iterator[Future[BatchScores]]:
-    """Yield futures as they finish. It waits in short steps, so that the user can interrupt the program."""
+    """Yield each future when it has finished. Waits in short steps, so that the user can interrupt the
+    program.
+    """
     waiting = set(futures)
     while waiting:
         done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)

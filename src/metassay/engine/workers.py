@@ -8,8 +8,8 @@ from metassay.errors import InputError
 
 
 def choose_worker_count(requested_count: int | None) -> int:
-    """Return the requested number of worker threads or processes, or else the number of CPU cores that this
-    process may use.
+    """Return the number of workers that the user requested, or else the number of CPU cores that this process
+    may use.
     """
     if requested_count is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

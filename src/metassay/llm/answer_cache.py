@@ -13,7 +13,7 @@ from metassay.llm.requests import Answer
 
 
 class AnswerCache:
-    """Answers of a language model, by request. Each answer is written to a file as soon as it arrives."""
+    """Stores the answers of a language model in memory and in a file, so that no request is sent twice."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class AnswerCache:
                 self._add_answer_from_line(line)
 
     def get_stored_answer(self, request_hash: str) -> Answer | None:
-        """Return the stored answer to a request; None if there is none."""
+        """Return the stored answer to the request with this hash; None if there is none."""
         return self._answers.get(request_hash)
 
     def store_answer(self, request_hash: str, answer: Answer) -> None:
@@ -46,7 +46,7 @@ class AnswerCache:
             self._ends_in_partial_line = False
 
     def _add_answer_from_line(self, line: str) -> None:
-        """Read an answer from one line of the file. A line that an interrupted run left incomplete is
+        """Load one line of the file into memory. A line that an interrupted run left incomplete is
         ignored.
         """
         try:

@@ -30,16 +30,16 @@ _QUOTATION_MARKS = "\"'“”„«»‘’` "
 
 
 def parse_score_from_answer(answer: str) -> float | None:
-    """Return the score from 0 to 100 in an answer of the model, from its last line `Score: NUMBER` or an
-    answer that is only a number.
+    """Return the score from 0 to 100 in the answer of a language model. None if the answer has neither a line
+    `Score: NUMBER` nor is only a number.
     """
     match = _find_last_matching_line(_SCORE_LINE, answer) or _BARE_NUMBER.fullmatch(answer.strip())
     return None if match is None else _parse_number_in_range(match[1], 0, 100)
 
 
 def parse_mean_rubric_score_from_answer(answer: str, criteria: Sequence[str]) -> float | None:
-    """Return the mean of the numbers from 1 to 5 that an answer gives to all criteria; None if one is
-    missing.
+    """Return the mean of the numbers from 1 to 5 that an answer gives for several criteria, such as `fluency:
+    4`. None if a criterion has no number.
     """
     scores = []
     for criterion in criteria:
@@ -55,8 +55,8 @@ def parse_mean_rubric_score_from_answer(answer: str, criteria: Sequence[str]) ->
 
 
 def compute_score_from_listed_errors(answer: str, output: str) -> float | None:
-    """Return a score from an answer that lists errors: minus the sum of the weights of their severities. None
-    if the answer is unclear.
+    """Return a score of at most 0 for an answer that lists the errors of an output: each error subtracts 1, 5
+    or 10 by its severity. None if the answer is unclear.
 
     Each error must quote the output, or be marked as an omission.
     """
@@ -75,7 +75,7 @@ def compute_score_from_listed_errors(answer: str, output: str) -> float | None:
 
 
 def parse_preferred_output_from_answer(answer: str) -> float | None:
-    """Return which output an answer prefers: 1 for A, 0 for B, 0.5 for a tie; None if the answer is
+    """Return which of two outputs an answer prefers: 1 for A, 0 for B, 0.5 for a tie. None if the answer is
     unclear.
     """
     match = _find_last_matching_line(_PREFERENCE_LINE, answer)
@@ -87,8 +87,8 @@ def parse_preferred_output_from_answer(answer: str) -> float | None:
 
 
 def _find_last_matching_line(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Search the lines of a text from the end, and return the match in the first line that matches as a
-    whole.
+    """Return the match of a pattern with the last line of a text that it matches completely; None if there is
+    none.
     """
     for line in reversed(text.split("\n")):
         match = pattern.fullmatch(line.strip())
@@ -98,11 +98,11 @@ def _find_last_matching_line(pattern: re.Pattern[str], text: str) -> re.Match[st
 
 
 def _parse_number_in_range(text: str, low: float, high: float) -> float | None:
-    """Convert a text to a number; None if it is not between `low` and `high`."""
+    """Convert a text to a number; None if the number is not between `low` and `high`."""
     number = float(text.replace(",", "."))
     return number if low <= number <= high else None
 
 
 def _lowercase_and_collapse_spaces(text: str) -> str:
-    """Return a text in lower case with single spaces."""
+    """Return a text in lower case, with single spaces between words."""
     return " ".join(text.split()).casefold()

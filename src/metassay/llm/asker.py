@@ -21,7 +21,9 @@ MAX_FAILED_SHARE = 0.1
 
 @dataclass
 class Asker:
-    """Sends requests to a language model and stores the answers, so that no request is sent twice."""
+    """Sends requests to a language model and stores the answers. A request with a stored answer is not sent
+    again.
+    """
 
     settings: LlmSettings
     backend: Backend
@@ -40,11 +42,11 @@ class Asker:
 
     @classmethod
     def from_settings(cls, llm_settings: LlmSettings) -> Asker:
-        """Create an asker for the model that the settings name."""
+        """Create an asker for the language model that the settings name."""
         return cls(llm_settings, llm_settings.create_backend(), AnswerCache(llm_settings.cache))
 
     def get_answer(self, request: Request) -> Answer | None:
-        """Return the answer to one request, stored or new; None if the model gave none."""
+        """Return the stored answer to a request, or send the request. None if the model gives no answer."""
         usage = self.backend.usage
         cached_answer = self.cache.get_stored_answer(request.request_hash)
         if cached_answer is not None:
@@ -68,8 +70,8 @@ class Asker:
         return answer
 
     def get_answers_in_parallel(self, requests: Sequence[Request | None]) -> list[Answer | None]:
-        """Return the answers to many requests, several at a time. None for a request that is None or got no
-        answer.
+        """Return the answers to many requests, several of which are sent at a time. The answer is None if the
+        request is None or got no answer.
 
         Equal requests are sent once.
         """
@@ -93,7 +95,7 @@ class Asker:
         return [None if request is None else answers[request.request_hash] for request in requests]
 
     def summarize_requests_and_tokens(self) -> dict[str, Any]:
-        """Return how many requests and tokens were used, and what they cost if the price is known."""
+        """Return the numbers of requests and tokens and, if the price is known, the cost."""
         counts: dict[str, Any] = self.backend.usage.to_dict()
         cost = compute_token_cost(counts["prompt_tokens"], counts["completion_tokens"], self.settings.price)
         return counts if cost is None else counts | {"cost": cost}
@@ -109,13 +111,13 @@ class Asker:
         )
 
     def _add_token_counts(self, answers: Sequence[Answer]) -> None:
-        """Add the tokens of these answers to the totals."""
+        """Add the tokens of these answers to the totals of this object."""
         with self._lock:
             self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             self.completion_tokens += sum(answer.completion_tokens for answer in answers)
 
     def _count_failed_and_all_requests(self) -> tuple[int, int]:
-        """Return the number of failed requests and of all requests."""
+        """Return the number of failed requests and the number of all requests."""
         usage = self.backend.usage
         return usage.failed, usage.asked + usage.cached + usage.failed
 
@@ -126,6 +128,5 @@ class Asker:
             raise LlmFailure(
                 f"{failed} of {total} requests to the language model got no answer, which is more"
                 f" than {MAX_FAILED_SHARE:.0%}.\nAnswers so far are kept: run the same command again to "
-                "repeat"
-                " only these requests."
+                "repeat only these requests."
             )

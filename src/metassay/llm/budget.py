@@ -13,7 +13,7 @@ from metassay.llm.requests import Answer, Request
 
 
 class TokenPrice(NamedTuple):
-    """Price of a million tokens in prompts, and of a million tokens in answers."""
+    """The price of a million tokens in prompts, and of a million tokens in answers."""
 
     prompt: float
     completion: float
@@ -22,7 +22,7 @@ class TokenPrice(NamedTuple):
 def compute_token_cost(
     prompt_tokens: int, completion_tokens: int, price: tuple[float, float] | None
 ) -> float | None:
-    """Return what these numbers of tokens cost; None if no price is known."""
+    """Return the cost of the tokens of prompts and answers; None if no price is known."""
     if price is None:
         return None
     prompt_price, completion_price = price
@@ -30,8 +30,8 @@ def compute_token_cost(
 
 
 def read_token_price(path: str | Path, model_name: str) -> TokenPrice:
-    """Read the price of a model from a JSON file such as {"MODEL": [0.5, 1.5]}, for a million tokens in
-    prompts and in answers.
+    """Read the price of a language model from a JSON file such as {"MODEL": [0.5, 1.5]}. The numbers are the
+    prices of a million tokens in prompts and in answers.
     """
     location = InputLocation(file=str(path))
     try:
@@ -54,8 +54,8 @@ def _is_valid_price(value: Any) -> bool:
 
 
 class Budget:
-    """Limits what the requests of a run cost together. The highest possible cost of a request is reserved
-    before it is sent.
+    """Limits what the requests of a run cost together. Before a request is sent, its highest possible cost is
+    reserved.
     """
 
     def __init__(self, price: tuple[float, float] | None, limit: float | None) -> None:
@@ -66,8 +66,8 @@ class Budget:
         self.spent = 0.0
 
     def reserve_highest_cost_of_request(self, request: Request) -> bool:
-        """Reserve the highest possible cost of a request, after other requests if necessary. Returns False if
-        the budget is too small.
+        """Reserve the highest possible cost of a request, if necessary after other requests have ended.
+        Returns False if the budget is too small.
         """
         if self._limit is None or self._price is None:
             return True
@@ -83,7 +83,7 @@ class Budget:
         return True
 
     def record_cost_of_answer(self, request: Request, answer: Answer | None) -> None:
-        """Replace the reserved cost of a request by what its answer cost."""
+        """Replace the reserved cost of a request by the cost of its answer."""
         with self._changed:
             self._reserved.pop(request.request_hash, None)
             if answer is not None:

@@ -39,13 +39,11 @@ LONGEST_WAIT = 60.0
 
 
 class _RequestRefused(Exception):
-    """Raised if the server refuses a request, so that sending it again would not help."""
+    """Raised if the server refuses a request and would refuse it again."""
 
 
 class _TryAgain(Exception):
-    """Raised if the server cannot answer now. `wait` is the number of seconds to wait before the next
-    attempt.
-    """
+    """Raised if the server cannot answer now. `wait` is the number of seconds until the next attempt."""
 
     def __init__(self, wait: float = 0.0) -> None:
         super().__init__()
@@ -74,7 +72,7 @@ class Endpoint:
         self._ssl_context = httpx.create_ssl_context()
 
     def get_answer(self, request: Request) -> Answer | None:
-        """Send a request and return the answer; None if all attempts failed."""
+        """Send a request to the server and return the answer; None if all attempts failed."""
         for attempt in range(self.attempts):
             wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
             try:
@@ -147,8 +145,7 @@ class Endpoint:
             if self._key is None and (os.environ.get(METASSAY_KEY) or os.environ.get(OPENAI_KEY)):
                 remedy = (
                     f"No key was sent: {METASSAY_KEY} is sent only over https or to this machine, "
-                    f"{OPENAI_KEY} "
-                    "only to OpenAI."
+                    f"{OPENAI_KEY} only to OpenAI."
                 )
             raise InputError(f"{self._shown_address} answered {status}.", remedy=remedy)
         if status in RETRY_STATUSES:
@@ -158,7 +155,9 @@ class Endpoint:
 
 
 def choose_api_key(url: str) -> str | None:
-    """Return the API key to send to an address. Keys are sent only over https or to this machine."""
+    """Return the API key to send to an address; None if there is none. Keys are sent only over https or to
+    this machine.
+    """
     parts = _parse_server_url(url)
     is_private = parts.scheme == "https" or _is_host_this_machine(parts.hostname or "")
     metassay_key = os.environ.get(METASSAY_KEY, "").strip()
@@ -170,7 +169,7 @@ def choose_api_key(url: str) -> str | None:
 
 
 def parse_server_reply(json_body: bytes) -> Answer:
-    """Return the answer in the JSON body of a reply; raise an error if there is none."""
+    """Return the answer in the JSON body of a server's reply; raise an error if there is none."""
     try:
         reply = json.loads(json_body)
     except RecursionError:
@@ -225,8 +224,8 @@ def _check_api_key(api_key: str, environment_variable: str) -> str:
 
 
 def _find_https_proxy(url_parts: SplitResult) -> str | None:
-    """Return the proxy that the environment names for https. Other addresses use none, because a proxy could
-    read the requests.
+    """Return the proxy that the environment names for https addresses. Requests to other addresses use no
+    proxy, because it could read them.
     """
     if url_parts.scheme != "https" or urllib.request.proxy_bypass(url_parts.hostname or ""):
         return None
@@ -234,13 +233,13 @@ def _find_https_proxy(url_parts: SplitResult) -> str | None:
 
 
 def _parse_token_count(json_value: Any) -> int:
-    """Return a number of tokens that the server sent; 0 if the value is not a valid number."""
+    """Return a number of tokens from a server's reply; 0 if the value is not a valid number."""
     return json_value if type(json_value) is int and 0 <= json_value < 1 << 40 else 0
 
 
 def _parse_retry_after(header_value: str) -> float:
-    """Return the seconds to wait according to the HTTP header `Retry-After`, at most a minute; 0 if it is not
-    a number.
+    """Return the seconds to wait that an HTTP header `Retry-After` asks for, at most a minute. 0 if the
+    header is not a number.
     """
     try:
         seconds = float(header_value)
@@ -250,7 +249,7 @@ def _parse_retry_after(header_value: str) -> float:
 
 
 async def _read_response_body(response: httpx.Response) -> bytes:
-    """Read the body of a response up to the largest allowed size. Raises an error for compressed bodies."""
+    """Read the body of a response. Raises an error if it is compressed or larger than `MAX_BODY_BYTES`."""
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ValueError("compressed")
     chunks: list[bytes] = []

@@ -16,7 +16,9 @@ _MODEL_CANNOT_READ = (IndexError, RuntimeError, ValueError)
 
 
 class LocalModel:
-    """A language model that runs in this process, loaded by its name, from a folder or from a GGUF file."""
+    """A language model that runs in this process. It is loaded by its name, from a folder or from a GGUF
+    file.
+    """
 
     def __init__(self, name: str) -> None:
         try:
@@ -61,7 +63,7 @@ class LocalModel:
         return [self._compute_log_likelihood(text) for text in texts]
 
     def _generate_answer(self, request: Request) -> Answer:
-        """Generate an answer, and count the tokens of prompt and answer."""
+        """Generate an answer to a request, and count the tokens of prompt and answer."""
         with self._lock, self._torch.inference_mode():
             self._torch.manual_seed(request.seed)
             messages = [{"role": "user", "content": request.prompt}]

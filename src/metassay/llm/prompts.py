@@ -25,13 +25,13 @@ MAX_PROMPT_LENGTH = 100_000
 
 @lru_cache(maxsize=64)
 def load_built_in_prompt(prompt_name: str) -> str:
-    """Load a prompt that is part of metassay by name and version, such as `worse-mt-1`."""
+    """Load a prompt that is part of metassay by its name, such as `worse-mt-1`."""
     file = files("metassay.llm") / "prompt_files" / f"{prompt_name}.txt"
     return file.read_text(encoding="utf-8").removesuffix("\n")
 
 
 def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) -> str:
-    """Read a prompt from a file of the user; raise an error if a required field such as {output} is
+    """Read a prompt from a file that the user wrote; raise an error if a required field such as {output} is
     missing.
     """
     location = InputLocation(file=str(path))
@@ -52,7 +52,7 @@ def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output
 
 
 def fill_prompt_fields(prompt: str, field_values: Mapping[str, str]) -> str:
-    """Replace the fields of a prompt, such as {source}, by texts. Braces inside these texts have no
+    """Replace the fields of a prompt, such as {source}, with texts. Braces inside these texts have no
     meaning.
     """
     pattern = r"\{(" + "|".join(map(re.escape, field_values)) + r")\}"
@@ -60,7 +60,9 @@ def fill_prompt_fields(prompt: str, field_values: Mapping[str, str]) -> str:
 
 
 def fill_available_prompt_fields(prompt: str, field_values: Mapping[str, str | None]) -> str:
-    """Replace the fields of a prompt by texts. Lines with a field whose text is None are left out."""
+    """Replace the fields of a prompt with texts. Lines that contain a field without a text (None) are left
+    out.
+    """
     unknown = [f"{{{name}}}" for name, value in field_values.items() if value is None]
     lines = [line for line in prompt.split("\n") if not any(field in line for field in unknown)]
     known = {name: value for name, value in field_values.items() if value is not None}
@@ -68,5 +70,5 @@ def fill_available_prompt_fields(prompt: str, field_values: Mapping[str, str | N
 
 
 def get_language_name(language_code: str | None) -> str:
-    """Return the English name of a language for use in a prompt."""
+    """Return the English name of a language, for use in a prompt."""
     return LANGUAGE_NAMES.get(language_code or "", language_code or "the language of the output")

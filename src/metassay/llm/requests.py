@@ -30,13 +30,13 @@ class Request:
 
     @property
     def request_hash(self) -> str:
-        """A hash of the request, under which its answer is stored."""
+        """A hash of the request, which identifies its stored answer."""
         return blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The text of an answer, whether it is complete, and its number of tokens."""
+    """The text of an answer, whether the text is complete, and the numbers of tokens of prompt and answer."""
 
     text: str
     complete: bool
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Usage:
-    """Counts of requests and tokens in a run. Answers that were stored before add no tokens."""
+    """Numbers of requests and tokens in a run. Answers that were stored before add no tokens."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -64,20 +64,20 @@ class Usage:
         self._lock = threading.Lock()
 
     def add_request_and_token_counts(self, **counts: int) -> None:
-        """Increase some of the counts by the given numbers; several threads may call it."""
+        """Increase some of the numbers. Several threads may call this method."""
         with self._lock:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)
 
     def to_dict(self) -> dict[str, int]:
-        """Return the counts by name."""
+        """Return the numbers of requests and tokens by name."""
         return {name: count for name, count in vars(self).items() if isinstance(count, int)}
 
 
 class Backend(Protocol):
-    """Interface of what answers requests: a server, or a model in this process."""
+    """Interface of classes that answer requests: a server, or a model in this process."""
 
     usage: Usage
 
     def get_answer(self, request: Request) -> Answer | None:
-        """Return the answer to a request, or None if all attempts failed."""
+        """Return the answer to a request; None if all attempts failed."""

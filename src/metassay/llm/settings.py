@@ -16,7 +16,9 @@ HOW_TO_CHOOSE_MODEL = "Pass --llm-url, or --llm-local for a model on this machin
 
 @dataclass(frozen=True)
 class LlmSettings:
-    """Which language model to ask, a server (`url`) or a model on this machine (`local`), and how."""
+    """The language model to ask, either on a server (`url`) or on this machine (`local`), and how to ask
+    it.
+    """
 
     url: str | None = None
     model: str = ""
@@ -42,7 +44,7 @@ class LlmSettings:
 
     @property
     def model_name(self) -> str:
-        """The name of the model that results show: `model`, or else the path of the local model."""
+        """The name that results show for the model: `model`, or else the path of the local model."""
         return self.model or self.local or ""
 
     def create_backend(self) -> Backend:

@@ -36,8 +36,8 @@ _INSERTION_COST = 3
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an alignment: a token of the reference and the token of the output that stands for it, or
-    None where one of them has no such token.
+    """One step of an alignment: a token of the reference and the output token that stands for it. One of them
+    is None in a deletion or an insertion.
     """
 
     kind: Kind
@@ -47,21 +47,21 @@ class Step:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The steps that turn a reference into an output: hits, substitutions, deletions and insertions, in
-    order.
+    """The steps that turn a reference into an output, in order: hits, substitutions, deletions and
+    insertions.
     """
 
     steps: tuple[Step, ...]
 
     @property
     def step_counts_by_kind(self) -> dict[Kind, int]:
-        """Number of steps of each kind: hits, substitutions, deletions and insertions."""
+        """Number of steps of each kind: hit, substitution, deletion or insertion."""
         kinds = [step.kind for step in self.steps]
         return {kind: kinds.count(kind) for kind in KINDS}
 
     @property
     def edit_count(self) -> int:
-        """Number of edits, that is substitutions, deletions and insertions."""
+        """Number of edits: substitutions, deletions and insertions."""
         return sum(step.kind != "hit" for step in self.steps)
 
     @property
@@ -115,8 +115,8 @@ def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> 
 
 
 def find_alignment_steps(reference_tokens: Sequence[str], output_tokens: Sequence[str]) -> list[Kind]:
-    """List the kind of each step (such as "hit") of the alignment that `align_tokens` returns. This is faster
-    than building the alignment itself.
+    """Return the kind of each step (such as "hit") of the alignment that `align_tokens` finds. This is faster
+    than building the alignment.
 
     >>> find_alignment_steps("a cat sat".split(), "the cat".split())
     ['substitution', 'hit', 'deletion']
@@ -134,8 +134,8 @@ def find_alignment_steps(reference_tokens: Sequence[str], output_tokens: Sequenc
 def _find_cheapest_alignment_steps(
     reference_ids: NDArray[np.int64], output_ids: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """Find the alignment with the lowest edit costs, and return the kind of each step as a position in
-    `KINDS`.
+    """Find the alignment of two token sequences with the lowest edit costs. Returns the kind of each step as
+    a position in `KINDS`.
 
     Of alignments with equal costs, the one that, from the end, prefers a hit or substitution, then an
     insertion, then a deletion.

@@ -41,7 +41,7 @@ NEURAL_PREFIX = "neural"
 
 @dataclass(frozen=True)
 class Batch:
-    """Outputs that a metric scores in one call, together with their references, sources and other fields.
+    """The outputs that a metric scores in one call, with their references, sources and other fields.
 
     `references[i]` is the list of references of output i. (sacrebleu's corpus functions take the transposed
     shape, one list per reference stream: it is refused when the lengths show it.)
@@ -74,7 +74,7 @@ class Batch:
         source: Sequence[str] | None = None,
         language: str | None = None,
     ) -> Batch:
-        """Make a batch from lists of texts. References are a list for each output, as in
+        """Make a batch from lists of texts. `references` has a list of references for each output, as in
         `Batch.from_texts(outputs, [[reference] for reference in references])`.
         """
         fields: dict[str, Sequence[Any]] = {"output": output}
@@ -103,8 +103,8 @@ class Batch:
         return self["references"]
 
     def compute_once(self, cache_key: Hashable, compute: Callable[[], T]) -> T:
-        """Return the cached value of a key. The first call computes the value and caches it in this batch, so
-        that several metrics can use it.
+        """Return what `compute()` returns, but call it only once for each key. The result is stored in this
+        batch, so that several metrics can share it.
         """
         if cache_key not in self._cache:
             self._cache[cache_key] = compute()
@@ -112,8 +112,8 @@ class Batch:
         return result
 
     def apply_to_distinct_rows(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
-        """Return `function(output, references)` for every row of the batch, as an array with one row each.
-        Equal rows are computed once.
+        """Call `function(output, references)` for each output of the batch, but only once for equal rows.
+        Returns an array with one row per output.
         """
         position_of_key: dict[tuple[str, tuple[str, ...]], int] = {}
         results: list[Sequence[float]] = []
@@ -129,7 +129,7 @@ class Batch:
 
 
 def _check_column_length(field_name: str, values: Sequence[Any], output_count: int) -> None:
-    """Raise an error unless a field of a batch has as many values as there are outputs."""
+    """Raise an error unless a field of a batch has one value for each output."""
     if isinstance(values, str):
         raise InputError(
             f"{field_name} is one bare string; a list of {output_count} was expected.",
@@ -143,7 +143,7 @@ def _check_column_length(field_name: str, values: Sequence[Any], output_count: i
 
 
 def _check_every_output_has_references(references: Sequence[Sequence[str]]) -> None:
-    """Raise an error unless the references are a non-empty list of texts for each output."""
+    """Raise an error unless each output has a list of at least one reference."""
     for i, output_references in enumerate(references):
         if isinstance(output_references, str):
             raise InputError(
@@ -156,8 +156,7 @@ def _check_every_output_has_references(references: Sequence[Sequence[str]]) -> N
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """Base class of all metrics. A metric gives each output a score; two metrics with equal parameters are
-    equal.
+    """Base class of all metrics, which give each output a score. Two metrics with equal parameters are equal.
 
     A subclass is a frozen dataclass. Its fields are the parameters, each with a default; its class attributes
     say what the rest of the program must know about the metric. Only `name`, `task` and `score` are required.
@@ -198,14 +197,15 @@ class Metric(ABC):
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Return the score of each output of a batch, NaN where it is undefined."""
+        """Return the score of each output of a batch. Undefined scores are NaN."""
 
     def copy_metric_for_languages(self, languages: Iterable[str | None], preprocessing: str = "") -> Self:
-        """Return a copy of the metric that chooses its settings for these languages. `preprocessing` says how
-        the texts were preprocessed.
+        """Return a copy of the metric that chooses settings, such as a tokeniser, for these languages.
 
-        Settings that were left open may then depend on the language of each batch. The signature names what
-        is used, and the changes; the spec stays what the user wrote.
+        `preprocessing` says what was done to the texts before.
+
+        Settings that the user left open may then depend on the language of each batch. The signature names
+        the settings in use and the preprocessing. The spec stays as the user wrote it.
         """
         bound = copy.copy(self)
         ordered_languages = tuple(sorted(set(languages), key=lambda language: language or ""))
@@ -215,7 +215,8 @@ class Metric(ABC):
         return bound
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return the values of all parameters for texts of a language, with defaults filled in.
+        """Return the values of all parameters, by name, for texts of a language. Parameters that the user did
+        not set have their defaults.
 
         Metrics that choose a setting by language, such as a tokeniser, choose it here.
         """
@@ -223,9 +224,11 @@ class Metric(ABC):
         return {parameter.name: getattr(self, parameter.name) for parameter in dataclasses.fields(self)}
 
     def choose_language_for_parameters(self, batch: Batch) -> str | None:
-        """Return the language by which the metric chooses parameters that the user did not set.
+        """Return the language of a batch if the metric chooses settings, such as a tokeniser, by language;
+        otherwise None.
 
-        A metric that is not bound uses its defaults for any language, because its signature names no other.
+        A metric chooses by language only after `copy_metric_for_languages`, because only then its signature
+        names the chosen settings.
         """
         return batch.language if self.languages else None
 
@@ -251,11 +254,10 @@ class Metric(ABC):
 
     @property
     def signature(self) -> str:
-        """A text with everything that affects the scores. Scores are comparable if their signatures are
-        equal.
+        """A text with everything that affects the scores. Scores with equal signatures are comparable.
 
-        Every parameter, the oracle's version and our implementation number; for metrics of users the hash of
-        their source; what was done to the text first.
+        It has every parameter, the version of the official implementation (`oracle`), our implementation
+        number, for metrics that users wrote a hash of the source code, and what was done to the texts first.
         """
         settings_by_language = {
             language: self.get_parameters_for_language(language) for language in self.languages or (None,)
@@ -277,22 +279,22 @@ class Metric(ABC):
 
     @property
     def cost_class(self) -> str:
-        """How expensive the metric is to compute: one of `COST_CLASSES`, such as "cheap" or "neural GPU"."""
+        """How expensive the metric is to compute, such as "cheap" or "neural GPU": one of `COST_CLASSES`."""
         return COST_CLASSES[0]
 
     @property
     def price_per_million_tokens(self) -> tuple[float, float] | None:
-        """Prices of a million tokens that are sent and received. None if the requests are free or their price
-        is unknown.
+        """Prices of a million tokens in requests and of a million in answers. None if requests are free or
+        their price is unknown.
         """
         return None
 
     def list_notes_on_scores(self) -> tuple[str, ...]:
-        """Return sentences that are shown with the scores, for example how many requests failed."""
+        """Return sentences to show with the scores, such as how many requests failed."""
         return ()
 
     def orient_scores(self, scores: Scores) -> Scores:
-        """Return the scores with a sign such that higher is better: negated if lower scores are better."""
+        """Return the scores so that higher is better: with the opposite sign if lower scores are better."""
         return orient_scores(scores, higher_is_better=self.higher_is_better)
 
     def __str__(self) -> str:
@@ -300,24 +302,26 @@ class Metric(ABC):
 
 
 class StatisticsMetric(Metric):
-    """Base class of metrics such as BLEU that are computed from counts. The counts of single outputs are
-    added up to score a whole corpus.
+    """Base class of metrics such as BLEU that are computed from counts. To score a whole corpus, the counts
+    of all outputs are added up.
 
     Corpus, bootstrap and jackknife scores come from sums of `statistics` and never touch text again.
     """
 
     @abstractmethod
     def statistics(self, batch: Batch) -> Scores:
-        """Compute the counts from which scores are computed, as an array with one row per output."""
+        """Count what the score is computed from, such as matching n-grams. Returns an array with one row per
+        output.
+        """
 
     @abstractmethod
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute corpus scores from the summed counts of the outputs. The last axis holds the counts of one
-        corpus.
+        """Compute the scores of corpora from the summed counts of their outputs. The last axis holds the
+        counts of one corpus.
         """
 
     def compute_segment_scores(self, statistics: Scores) -> Scores:
-        """Compute the score of each single output from its row of counts."""
+        """Compute the score of each single output from the row of its counts."""
         return self.from_statistics(statistics)
 
     def score(self, batch: Batch) -> Scores:
@@ -329,8 +333,8 @@ class StatisticsMetric(Metric):
         return float(self.from_statistics(self.statistics(batch).sum(axis=0)))
 
     def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return details that the official program prints with a corpus score, such as its signature. None if
-        it has no such score.
+        """Return what the official program prints with a corpus score, such as its signature. None if there
+        is no such program.
 
         `reference_count` is the number of references per output, −1 where it varies.
         """
@@ -341,7 +345,7 @@ class StatisticsMetric(Metric):
 def check_parameter_range(
     metric_name: str, parameter_name: str, value: float, low: float, high: float = math.inf
 ) -> None:
-    """Raise an error unless a parameter of a metric is a finite number between `low` and `high`."""
+    """Raise an error unless the value of a metric's parameter is a finite number between `low` and `high`."""
     if low <= value <= high and math.isfinite(value):
         return
     bounds = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"

@@ -32,7 +32,7 @@ WHITE_SPACE = TokenizerScheme(load_plain_classes)
 
 
 def get_distinct_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
-    """Return every different text (output or reference) of a batch once, in lower case if requested."""
+    """Return each different text (output or reference) of a batch once, in lower case if requested."""
     texts = find_distinct_inputs(batch).texts
     if not lowercase:
         return texts
@@ -40,8 +40,8 @@ def get_distinct_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
 
 
 def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = False) -> TokenSequences:
-    """Tokenize the distinct texts of a batch with one of sacrebleu's tokenisers, named as in sacrebleu, such
-    as `13a`.
+    """Tokenize the distinct texts of a batch with a tokeniser that is named as in sacrebleu, such as
+    `13a`.
     """
 
     def tokenize() -> TokenSequences:
@@ -61,9 +61,7 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
 
 
 def split_batch_into_words(batch: Batch, split_mode: int, *, lowercase: bool = False) -> TokenSequences:
-    """Split the distinct texts of a batch into words. `split_mode` is a constant of `text.tokenizers`, such
-    as `SPLIT_AT_SPACES`.
-    """
+    """Split the distinct texts of a batch into words. `split_mode` says where, such as `SPLIT_AT_SPACES`."""
 
     def tokenize() -> TokenSequences:
         packed = _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
@@ -90,8 +88,8 @@ def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: b
 
 
 def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
-    """Split the distinct texts of a batch into characters, after removing the white space at both ends of
-    each text.
+    """Remove white space at both ends of the distinct texts of a batch, and split the texts into
+    characters.
     """
 
     def tokenize() -> TokenSequences:
@@ -113,8 +111,8 @@ def tokenize_words(
 def replace_distinct_words(
     tokens: TokenSequences, words: PackedTexts, replace_word: Callable[[str], str]
 ) -> TokenSequences:
-    """Apply a function, such as a stemmer, to every different word, and return the texts with the ids of the
-    results.
+    """Replace each word of some texts by what a function, such as a stemmer, returns for it. The function is
+    called once for each different word.
     """
     new_ids: dict[str, int] = {}
     # Words with the same result, such as the same stem, share an id.
@@ -128,7 +126,7 @@ def replace_distinct_words(
 
 
 def warn_if_language_has_no_spaces(metric: Metric, language: str | None) -> None:
-    """Warn if the language is written without spaces, for metrics that split words at spaces."""
+    """Warn if a metric that splits words at spaces is used for a language that is written without spaces."""
     if get_base_language(language) in WITHOUT_SPACES:
         warnings.warn(
             f"{metric.label} splits words at spaces, but {language} is written without spaces, so most "
@@ -170,7 +168,7 @@ def _tokenize_code_points(
 
 
 def _convert_characters_to_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
-    """Make each character a token whose id is its code point."""
+    """Make each character a token. Its id is the code point of the character."""
     # A copy, because kernels would be compiled again for arrays that are read-only.
     ids = code_points.astype(np.int32)
     return TokenSequences(ids, offsets, int(ids.max(initial=0)) + 1)

@@ -75,19 +75,21 @@ class Bleu(StatisticsMetric):
             check_parameter_range(self.name, "smooth_value", self.smooth_value, 0)
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
-        language.
+        """Return the values of all parameters. The tokeniser is the default for the language unless the user
+        named one.
         """
         return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        """Return the tokeniser that the user named, or else the default for the language."""
+        """Return the name of the tokeniser that the user chose, or else of the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_sacrebleu_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the tokens of each output and its closest reference, and the n-grams that match."""
+        """Count the words of each output and of its closest reference, the n-grams that match, and all
+        n-grams of the output.
+        """
         tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         self._warn_if_tokenizer_is_unsuitable(batch.language, tokenizer)
         inputs = find_distinct_inputs(batch)
@@ -101,7 +103,7 @@ class Bleu(StatisticsMetric):
         return by_row
 
     def _tokenize_with_sacrebleu(self, batch: Batch, tokenizer: str) -> TokenSequences:
-        """Tokenize the distinct texts of a batch with sacrebleu's Python code, which needs no compilation."""
+        """Tokenize the distinct texts of a batch with sacrebleu's own code, which needs no compilation."""
         from sacrebleu.metrics.bleu import BLEU
 
         tokenize = BLEU(tokenize=tokenizer).tokenizer
@@ -115,8 +117,8 @@ class Bleu(StatisticsMetric):
         return TokenSequences(ids, np.array(offsets, dtype=np.int64), len(id_of_word))
 
     def _warn_if_tokenizer_is_unsuitable(self, language: str | None, tokenizer: str) -> None:
-        """Warn if BLEU falls back to characters, or splits at spaces a language that needs another
-        tokeniser.
+        """Warn if BLEU has to compare characters, or if it splits words at spaces in a language that needs
+        another tokeniser.
         """
         if self.tokenizer == AUTO and self.languages and tokenizer == "char":
             missing = find_missing_sacrebleu_tokenizer(language)
@@ -140,14 +142,14 @@ class Bleu(StatisticsMetric):
         return self._compute_bleu_scores(statistics, effective_order=self.effective_order)
 
     def compute_segment_scores(self, statistics: Scores) -> Scores:
-        """Compute sentence BLEU of each output. Outputs that are too short for the longest n-grams are scored
-        with the shorter ones.
+        """Compute sentence BLEU for each output. An output that is too short for the longest n-grams is
+        scored by shorter ones.
         """
         return self._compute_bleu_scores(statistics, effective_order=True)
 
     def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return what sacrebleu prints with a BLEU score: signature, precisions, brevity penalty and
-        counts.
+        """Return what sacrebleu prints with a BLEU score: signature, precisions, brevity penalty and counts.
+        None if sacrebleu has no such score.
         """
         from sacrebleu.metrics.bleu import BLEU
 
@@ -189,12 +191,14 @@ class Bleu(StatisticsMetric):
 
 
 def _should_avoid_loading_numba(output_count: int) -> bool:
-    """Return whether there are so few outputs that loading Numba would take longer than it saves."""
+    """Return whether there are so few outputs that loading Numba would take longer than computing without
+    it.
+    """
     return output_count <= _FEW_OUTPUTS and "numba" not in sys.modules
 
 
 def _build_sacrebleu_metric(*, tokenizer: str, smoothing: str, order: int, **settings: Any) -> BLEU:
-    """Create sacrebleu's BLEU object with the same settings, from which the signature is taken."""
+    """Create sacrebleu's BLEU object with the same settings. It provides the signature."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=tokenizer, smooth_method=smoothing, max_ngram_order=order, **settings)

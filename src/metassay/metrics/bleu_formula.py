@@ -15,8 +15,8 @@ _LOG_OF_ZERO = -9999999999.0
 
 
 def compute_bleu(count_rows: Scores, smoothing: str, smooth_value: float, *, effective_order: bool) -> Scores:
-    """Compute BLEU for each row of counts: the lengths of output and reference, then matching n-grams, then
-    all n-grams of the output.
+    """Compute BLEU for each row of counts. A row has the lengths of output and reference, then the matching
+    n-grams, then all n-grams of the output.
     """
     order = (count_rows.shape[1] - 2) // 2
     added = np.zeros(order)
@@ -43,7 +43,9 @@ def compute_bleu(count_rows: Scores, smoothing: str, smooth_value: float, *, eff
 def _compute_precisions(
     matches: Scores, totals: Scores, is_used: BoolArray, smoothing: str, smooth_value: float
 ) -> Scores:
-    """Compute the smoothed n-gram precisions in per cent; 0 for n-gram lengths that are not used."""
+    """Compute smoothed n-gram precisions in per cent. The precision is 0 for n-gram lengths that are not
+    used.
+    """
     precisions = np.zeros(matches.shape)
     np.divide(100.0 * matches, totals, out=precisions, where=is_used)
     is_without_match = is_used & (matches == 0)
@@ -57,8 +59,8 @@ def _compute_precisions(
 
 
 def _compute_brevity_penalties(output_lengths: Scores, reference_lengths: Scores) -> Scores:
-    """Compute the brevity penalty exp(1 − reference length / output length), or 1 if the output is long
-    enough.
+    """Compute the brevity penalty of each output: exp(1 − reference length / output length), or 1 if the
+    output is long enough.
     """
     penalties = np.ones(len(output_lengths))
     penalties[output_lengths == 0] = 0.0
@@ -71,7 +73,7 @@ def _compute_brevity_penalties(output_lengths: Scores, reference_lengths: Scores
 
 
 def _apply_to_each_value(function: Callable[[float], float], values: Scores) -> Scores:
-    """Apply a function of Python's `math` to every number, because NumPy rounds differently on some
+    """Apply a function of Python's `math` module to every number. NumPy would round differently on some
     processors.
     """
     return np.fromiter(map(function, values.tolist()), np.float64, len(values))

@@ -17,8 +17,8 @@ from metassay.metrics.edit_statistics import (
 
 @dataclass(frozen=True)
 class CharacterErrorRate(StatisticsMetric):
-    """Character error rate: substituted, deleted and inserted characters per character of the reference,
-    inner spaces included: (S + D + I) / (H + S + D).
+    """Character error rate: number of substituted, deleted and inserted characters, divided by the characters
+    of the reference with its inner spaces: (S + D + I) / (H + S + D).
 
     Equals `jiwer.cer` but for an empty reference: undefined (NaN).
     """
@@ -35,14 +35,14 @@ class CharacterErrorRate(StatisticsMetric):
         return count_edits_by_kind(batch, split_stripped_batch_into_characters(batch))
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute the number of edits per character of the reference."""
+        """Compute the number of edits per character of the reference from counts of edits."""
         return compute_error_rates(statistics)
 
 
 @dataclass(frozen=True)
 class ScliteCharacterErrorRate(CharacterErrorRate):
-    """Character error rate as the program sclite computes it. Its alignment sometimes has more edits than
-    necessary.
+    """Character error rate as the program sclite computes it. The alignment of sclite sometimes has more
+    edits than necessary.
 
     Higher than `cer` where three deletions and three insertions (cost 3 each) beat five substitutions
     (cost 4 each).
@@ -54,7 +54,7 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     summary: ClassVar[str] = "character error rate of sclite's alignment"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the correct, substituted, deleted and inserted characters of each output, aligned as by
+        """Count the correct, substituted, deleted and inserted characters of each output, in the alignment of
         sclite.
         """
         check_one_reference_per_output(batch)

@@ -57,8 +57,8 @@ class Chrf(StatisticsMetric):
 
     @property
     def label(self) -> str:
-        """The name in reports: `chrF`, `chrF+` or `chrF++`, followed by other parameters that are not
-        defaults.
+        """The name in reports: `chrF`, `chrF+` or `chrF++`, followed by other parameters that differ from
+        their defaults.
         """
         if self.word_order > _MAX_PLUS_SIGNS:
             return super().label
@@ -68,7 +68,7 @@ class Chrf(StatisticsMetric):
         return format_title_with_parameters(self.title + "+" * self.word_order, other_parameters)
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the n-grams of each output, of its best reference, and those that both share."""
+        """Count the n-grams of each output, of its best reference, and of both in common."""
         inputs = find_distinct_inputs(batch)
         single_inputs = inputs.pair_outputs_with_each_reference()
         characters = split_batch_into_characters(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
@@ -82,7 +82,7 @@ class Chrf(StatisticsMetric):
         return best[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute the F-score from counts of n-grams."""
+        """Compute the F-score from numbers of n-grams."""
         orders = self.char_order + self.word_order
         counts = np.asarray(statistics, dtype=np.float64).reshape(-1, orders, 3)
         output, reference, common = np.moveaxis(counts, 2, 0)
@@ -93,7 +93,9 @@ class Chrf(StatisticsMetric):
         return scores.reshape(np.shape(statistics)[:-1])
 
     def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return the name and the signature that sacrebleu prints with this score."""
+        """Return the name and the signature that sacrebleu prints with the score. None if sacrebleu has no
+        such score.
+        """
         from sacrebleu.metrics.chrf import CHRF
 
         del statistics
@@ -104,7 +106,9 @@ class Chrf(StatisticsMetric):
 
 
 def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, max_order: int) -> Scores:
-    """Count, for n = 1, 2, …, the n-grams of each output, of its reference, and of both in common."""
+    """Count the n-grams of each output, of its reference and of both in common, for each n up to
+    `max_order`.
+    """
     # Each text is a set of references of its own.
     set_offsets = np.arange(len(tokens.offsets))
     common = count_shared_ngrams(
@@ -127,8 +131,8 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, max_ord
 def _compute_f_score_of_mean_precision_and_recall(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
-    """Compute the F-score of the mean precision and the mean recall over all n-gram lengths that both texts
-    have.
+    """Compute the F-score of the mean precision and the mean recall. The means are over the n-gram lengths
+    that both texts have.
 
     Orders are added one by one, as in sacrebleu: another order of additions would round differently and
     break ties.
@@ -154,7 +158,7 @@ def _compute_f_score_of_mean_precision_and_recall(
 def _compute_mean_f_score(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
-    """Compute the F-score for each n-gram length, and return the mean."""
+    """Compute the F-score for each n-gram length, and return the mean of these F-scores."""
     factor = beta * beta
     total = np.zeros(len(shared_counts))
     for n in range(shared_counts.shape[1]):

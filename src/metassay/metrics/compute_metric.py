@@ -23,7 +23,8 @@ _USUAL_KEYS = ("score", "scores", "mean_score", "f1")
 
 @dataclass(frozen=True)
 class ComputeMetric(ExternalMetric):
-    """A metric that calls the `compute(predictions=…, references=…)` of a Hugging Face `evaluate` object.
+    """A metric that calls the method `compute(predictions=…, references=…)` of a Hugging Face `evaluate`
+    object.
 
     Where `compute` returns a list, that has a score for each output; where it returns one number, it is
     called for each output alone. `key` says which of several results is meant. References are passed as texts
@@ -61,7 +62,7 @@ class ComputeMetric(ExternalMetric):
         }
 
     def score(self, batch: Batch) -> Scores:
-        """Call `compute` once for all outputs if it returns a list, or else once for each output."""
+        """Call `compute` once for all outputs if it returns a list, otherwise once for each output."""
         if len(batch) == 0:
             return np.empty(0)
         columns = self._build_user_metric_arguments(batch)
@@ -82,8 +83,8 @@ class ComputeMetric(ExternalMetric):
         return array
 
     def _build_user_metric_arguments(self, batch: Batch) -> dict[str, list[Any]]:
-        """Return the texts of a batch as keyword arguments `predictions`, `references` and, if needed,
-        `sources`.
+        """Return the texts of a batch as the keyword arguments of `compute`: `predictions`, `references` and,
+        if needed, `sources`.
         """
         has_single_references = all(len(references) == 1 for references in batch.references)
         references: list[Any] = [list(output_references) for output_references in batch.references]
@@ -110,7 +111,7 @@ class ComputeMetric(ExternalMetric):
         return result.tolist() if isinstance(result, np.ndarray) else result
 
     def _extract_scores_from_result(self, results: Mapping[str, Any], output_count: int) -> Any:
-        """Return the scores from a result of `compute` that is a dictionary with several values."""
+        """Choose the scores among several values that `compute` returned by name."""
         key = self.key
         if key is None:
             candidates = [name for name, value in results.items() if _is_score_list(value, output_count)]

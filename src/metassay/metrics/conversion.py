@@ -12,9 +12,7 @@ from metassay.metrics.function_metric import REMEDY, FunctionMetric
 
 
 def convert_to_metric(class_or_object: Any) -> Metric:
-    """Convert what a user passes as a metric (a class, a function or an object with `compute`) to a
-    `Metric`.
-    """
+    """Convert a class, a function or an object with the method `compute` to a metric."""
     if isinstance(class_or_object, type):
         return _create_metric_from_class(class_or_object)
     if isinstance(class_or_object, Metric):
@@ -27,7 +25,9 @@ def convert_to_metric(class_or_object: Any) -> Metric:
 
 
 def _create_metric_from_class(metric_class: type) -> Metric:
-    """Create a metric with default parameters; raise an error if the class is not a complete metric."""
+    """Create a metric of a class with default parameters; raise an error if the class is not a complete
+    metric.
+    """
     place = plugins.find_source_location(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):

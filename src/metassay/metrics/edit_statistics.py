@@ -23,9 +23,7 @@ _EDIT_TAGS = {"replace": SUBSTITUTIONS, "delete": DELETIONS, "insert": INSERTION
 
 
 def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
-    """Count the hits, substitutions, deletions and insertions of each output, as the library jiwer counts
-    them.
-    """
+    """Count the hits, substitutions, deletions and insertions of each output, as the library jiwer does."""
     check_one_reference_per_output(batch)
     inputs = find_distinct_inputs(batch)
     single_inputs = inputs.pair_outputs_with_each_reference()
@@ -38,8 +36,8 @@ def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
 
 
 def compute_error_rates(edit_counts: Scores) -> Scores:
-    """Compute the number of edits per token of the reference, from hits, substitutions, deletions and
-    insertions.
+    """Compute the number of edits per token of the reference from numbers of hits, substitutions, deletions
+    and insertions.
     """
     hits, substitutions, deletions, insertions = np.moveaxis(edit_counts, -1, 0)
     reference_length = hits + substitutions + deletions
@@ -58,12 +56,14 @@ def check_one_reference_per_output(batch: Batch) -> None:
 
 
 def _get_token_sequence(tokens: TokenSequences, text_number: int) -> TokenIds:
-    """Return the token ids of one text."""
+    """Return the token ids of the text with this number."""
     return tokens.ids[tokens.offsets[text_number] : tokens.offsets[text_number + 1]]
 
 
 def _count_edits_of_long_sequences(reference: TokenIds, output: TokenIds) -> NDArray[np.int64]:
-    """Count hits and edits with rapidfuzz, for texts that are too long for the compiled function."""
+    """Count hits, substitutions, deletions and insertions with the library rapidfuzz, for texts that are too
+    long for the compiled function.
+    """
     counts = np.zeros(4, dtype=np.int64)
     for edit in Levenshtein.editops(reference.tolist(), output.tolist()):
         counts[_EDIT_TAGS[edit.tag]] += 1

@@ -13,8 +13,8 @@ from metassay.metrics.base import Metric, Parameters
 
 @dataclass(frozen=True)
 class ExternalMetric(Metric):
-    """Base class of metrics that are computed outside metassay, so that users must say whether higher is
-    better.
+    """Base class of metrics that are computed outside metassay. The user can say whether higher or lower
+    scores are better.
     """
 
     task: ClassVar[str] = "any"
@@ -22,11 +22,11 @@ class ExternalMetric(Metric):
 
     @property
     def non_default_parameters(self) -> Parameters:
-        """Always empty, because such a metric is identified by its name."""
+        """Always empty. Such a metric is identified by its name alone."""
         return {}
 
     def set_whether_higher_is_better(self, *, higher_is_better: bool) -> Self:
-        """Return a copy of the metric for which higher (or lower) scores are better."""
+        """Return a copy of the metric for which higher scores are better, or lower ones."""
         return self._copy_with_changed_attributes(higher_is_better=higher_is_better)
 
     def _copy_with_changed_attributes(self, **attributes: Any) -> Self:
@@ -40,7 +40,8 @@ class ExternalMetric(Metric):
 def set_score_directions_of_metrics(
     metrics: Sequence[Metric], requested_directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Return the metrics; for those that the user named, it is set whether higher or lower scores are better.
+    """Return the metrics. For those that the user named, higher or lower scores are better as the user
+    requested.
 
     Only external metrics can be redirected: the direction of our own metrics is part of their definition.
     """

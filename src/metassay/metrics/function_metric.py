@@ -33,7 +33,7 @@ _FIELD_OF_PARAMETER = {
 
 @dataclass(frozen=True)
 class FunctionMetric(Metric):
-    """A metric that calls a Python function of the user. Its name is the name of the function.
+    """A metric that calls a Python function of the user. It has the name of the function.
 
     The function takes either all outputs and all references (a list for each output) and returns a list of
     numbers, or one output and its references and returns one number; the first call shows which.
@@ -64,16 +64,18 @@ class FunctionMetric(Metric):
 
     @property
     def non_default_parameters(self) -> Parameters:
-        """Always empty, because such a metric is identified by the name of its function."""
+        """Always empty. Such a metric is identified by the name of its function."""
         return {}
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return a hash of the function's source code, so that changed code counts as another metric."""
+        """Return a hash of the function's source code, so that a metric with changed code counts as another
+        metric.
+        """
         del language
         return {"source": plugins.hash_user_code(self.function)}
 
     def score(self, batch: Batch) -> Scores:
-        """Call the function once with lists of all texts if it accepts lists, or else once for each
+        """Call the function once with lists of all texts if it accepts lists, otherwise once for each
         output.
         """
         columns = [batch["output"], *(self._get_batch_column(batch, field) for field in self.fields)]
@@ -106,7 +108,7 @@ class FunctionMetric(Metric):
         return [references[0] for references in batch.references]
 
     def _user_function_accepts_lists(self, batch_columns: Sequence[Sequence[Any]]) -> bool:
-        """Return whether the function takes lists of texts, which is tried with the first output."""
+        """Return whether the function accepts lists of texts. This is tried with the first output."""
         try:
             scores = self.function(*([column[0]] for column in batch_columns))
             returns_list = bool(np.shape(scores) == (1,))
@@ -134,7 +136,9 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def _find_data_field_for_parameter(metric_function: Callable[..., Any], parameter_name: str) -> str:
-    """Find which field of a batch a function expects in a parameter, from the parameter's name."""
+    """Return the field of a batch, such as `source`, that a function expects in the parameter with this
+    name.
+    """
     for name in (parameter_name.lower(), parameter_name.lower().rstrip("s")):
         if name in _FIELD_OF_PARAMETER:
             return _FIELD_OF_PARAMETER[name]

@@ -52,8 +52,8 @@ AnswerParser = Callable[[int, str], float | None]
 
 @dataclass(frozen=True)
 class Preferences:
-    """Which output of each pair a language model prefers: 1 the first, 0 the second, 0.5 neither, NaN if the
-    answer was unreadable.
+    """The output that a language model prefers in each pair of outputs: 1 the first, 0 the second, 0.5
+    neither, NaN if the answer was unreadable.
 
     `by_order` is [2, n]: with the outputs shown in the order given, and swapped.
     """
@@ -62,8 +62,8 @@ class Preferences:
 
     @property
     def preferences_for_first_output(self) -> NDArray[np.float64]:
-        """The preferred output of each pair if both orders agree (1 first, 0 second); 0.5 if they disagree
-        and NaN without an answer.
+        """The preference in each pair if it is the same in both orders: 1 the first output, 0 the second. 0.5
+        if it differs, and NaN if an answer is missing.
         """
         in_given_order, swapped = self.by_order
         is_unreadable = np.isnan(in_given_order + swapped)
@@ -72,12 +72,14 @@ class Preferences:
 
     @property
     def order_dependent_pair_count(self) -> int:
-        """Number of pairs for which the answer changes when the two outputs are shown in the other order."""
+        """Number of pairs for which the answer changes if the two outputs are shown in the other order."""
         return int((np.abs(self.by_order[0] - self.by_order[1]) > 0).sum())
 
 
 class JudgeSession:
-    """Connects a judge to a language model and counts the answers. Several threads can use it."""
+    """The connection of a judge to a language model, and the numbers of its answers. Several threads can use
+    it.
+    """
 
     def __init__(self, asker: Asker) -> None:
         self.asker = asker
@@ -88,14 +90,14 @@ class JudgeSession:
         self._lock = threading.Lock()
 
     def add_question_and_unreadable_counts(self, *, question_count: int, unreadable_count: int) -> None:
-        """Increase the number of questions asked and of answers that could not be read."""
+        """Increase the numbers of questions and of questions without a readable answer."""
         with self._lock:
             self.questions += question_count
             self.unreadable += unreadable_count
 
     def add_counts_of_flipped_pairs(self, *, pair_count: int, flipped_pair_count: int) -> None:
-        """Increase the number of compared pairs, and of pairs whose answer changes with the order of the
-        outputs.
+        """Increase the number of compared pairs, and of pairs for which the answer changes with the order of
+        the outputs.
         """
         with self._lock:
             self.pairs += pair_count
@@ -104,7 +106,7 @@ class JudgeSession:
 
 @dataclass(frozen=True)
 class Judge(Metric):
-    """A metric that asks a language model for its scores. `connect_to_model` must be called before scoring.
+    """A metric that asks a language model for scores. Before scoring, `connect_to_model` must be called.
 
     `prompt` is a file with a prompt of the user's (fields {source}, {reference}, {output}, {language},
     {criteria}; pairwise {output_a} and {output_b}); `criteria` are separated by semicolons.
@@ -138,7 +140,7 @@ class Judge(Metric):
 
     @property
     def compares_two_outputs(self) -> bool:
-        """Whether the judge compares two outputs, instead of scoring each output by itself."""
+        """Whether the judge compares two outputs, instead of scoring each one by itself."""
         return self.mode == PAIRWISE
 
     @property
@@ -149,12 +151,14 @@ class Judge(Metric):
 
     @property
     def price_per_million_tokens(self) -> tuple[float, float] | None:
-        """Prices of a million tokens that are sent and received; None if the user named no prices."""
+        """Prices of a million tokens in requests and of a million in answers. None if the user named no
+        prices.
+        """
         return None if self.connection is None else self.connection.asker.settings.price
 
     @property
     def prompt_text(self) -> str:
-        """The prompt with empty fields, from the user's file or from metassay."""
+        """The prompt before its fields are filled in, from the user's file or from metassay."""
         if not self.prompt:
             return load_built_in_prompt(f"judge-{self.mode}-1")
         required_fields = ("output_a", "output_b") if self.compares_two_outputs else ("output",)
@@ -162,7 +166,9 @@ class Judge(Metric):
 
     @property
     def signature(self) -> str:
-        """All parameters and a hash of the prompt. Scores are comparable if their signatures are equal."""
+        """A text with all parameters and a hash of the prompt. Scores with equal signatures are
+        comparable.
+        """
         prompt_hash = blake2b(self.prompt_text.encode(), digest_size=8).hexdigest()
         names = [parameter.name for parameter in dataclasses.fields(self) if parameter.name != "prompt"]
         settings = [f"{name}:{getattr(self, name)}" for name in names]
@@ -171,7 +177,7 @@ class Judge(Metric):
         )
 
     def fill_missing_model_name(self, llm_settings: LlmSettings) -> Judge:
-        """Return the judge with the name of the model in the settings, unless the judge names one already."""
+        """Return the judge with the model name of the settings, unless the judge names a model already."""
         return self if self.model else dataclasses.replace(self, model=llm_settings.model_name)
 
     def connect_to_model(self, llm_client: Asker) -> Judge:
@@ -179,7 +185,9 @@ class Judge(Metric):
         return self.connect_to_judge_session(JudgeSession(llm_client))
 
     def connect_to_judge_session(self, judge_session: JudgeSession) -> Judge:
-        """Return a copy of the judge that uses an existing connection and adds to its counts."""
+        """Return a copy of the judge that uses an existing connection to a language model and adds to its
+        numbers of answers.
+        """
         judge = dataclasses.replace(self.fill_missing_model_name(judge_session.asker.settings))
         object.__setattr__(judge, "connection", judge_session)
         return judge
@@ -194,7 +202,7 @@ class Judge(Metric):
         return self.connection
 
     def score(self, batch: Batch) -> Scores:
-        """Ask the language model for a score of each output. NaN where no answer could be read."""
+        """Ask the language model for a score of each output. The score is NaN if no answer could be read."""
         if self.compares_two_outputs:
             raise InputError(
                 "judge(mode=pairwise) compares two outputs and does not give scores.",
@@ -213,7 +221,9 @@ class Judge(Metric):
         return self._ask_model(questions, parsers[self.mode])
 
     def ask_which_output_is_better(self, first_outputs: Batch, second_outputs: Batch) -> Preferences:
-        """Ask which of two outputs is better. Each pair is asked twice, with the outputs in both orders."""
+        """Ask which of two outputs is better, for each pair of outputs in two batches. Each pair is shown in
+        both orders.
+        """
         preferences = []
         for shown_first, shown_second in ((first_outputs, second_outputs), (second_outputs, first_outputs)):
             questions = []
@@ -248,13 +258,12 @@ class Judge(Metric):
         if session.flipped_pairs:
             notes.append(
                 f"{session.flipped_pairs} of {session.pairs} verdicts change with the order of the "
-                "outputs, so "
-                "they count as ties."
+                "outputs, so they count as ties."
             )
         return tuple(f"{self.spec}: {note}" for note in notes if note)
 
     def _get_prompt_fields_of_row(self, batch: Batch, row_number: int) -> PromptValues:
-        """Return the texts of one row that can be inserted into a prompt, by the name of the field."""
+        """Return the texts that can be inserted into a prompt for one output, by the name of the field."""
         references = batch.fields["references"][row_number] if "references" in batch.fields else []
         return {
             "source": batch.fields["source"][row_number] if "source" in batch.fields else None,
@@ -264,8 +273,8 @@ class Judge(Metric):
         }
 
     def _ask_model(self, prompt_values: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
-        """Ask all questions and return the numbers in the answers. Unreadable answers are asked for again, up
-        to `again` times.
+        """Ask one question for each set of prompt fields, and return the numbers in the answers. Questions
+        with an unreadable answer are repeated up to `again` times.
         """
         prompt_text = self.prompt_text
         prompts = [fill_available_prompt_fields(prompt_text, values) for values in prompt_values]
@@ -291,7 +300,7 @@ class Judge(Metric):
         return scores
 
     def _build_model_request(self, prompt: str, attempt_number: int) -> Request:
-        """Build a request to the model. Repeated attempts use another seed and at least a minimum
+        """Build a request to the language model. Repeated requests use another seed and a minimum
         temperature, to get another answer.
         """
         temperature = self.temperature
@@ -303,7 +312,9 @@ class Judge(Metric):
 def _parse_untruncated_answer(
     answer: Answer | None, question_number: int, parse_answer: AnswerParser
 ) -> float | None:
-    """Return the number in an answer of the model. None if there is no answer, or if it was cut off."""
+    """Return the number in an answer of the language model. None if there is no answer or if it was cut
+    off.
+    """
     if answer is None or not answer.complete:
         return None
     return parse_answer(question_number, answer.text)
@@ -312,7 +323,9 @@ def _parse_untruncated_answer(
 def connect_judges_to_model(
     metrics: Sequence[Metric], llm_settings: LlmSettings | None
 ) -> tuple[Metric, ...]:
-    """Return the metrics. Those that ask a language model are connected to the model of the settings."""
+    """Connect the metrics that ask a language model to the model of the settings. All metrics are
+    returned.
+    """
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
     asker = Asker.from_settings(llm_settings or LlmSettings())

@@ -18,7 +18,7 @@ _KEYS_WITHOUT_METRICS = frozenset({"manifest", "notes", "warnings"})
 
 @functools.lru_cache(maxsize=4096)
 def get_metric_label(metric_spec: str) -> str:
-    """Return the name under which reports show a metric, such as `chrF++` for `chrf(word_order=2)`.
+    """Return the name of a metric in reports, such as `chrF++` for `chrf(word_order=2)`.
 
     Any other name, such as the name of precomputed scores, is returned as it is.
     """
@@ -32,8 +32,8 @@ def get_metric_label(metric_spec: str) -> str:
 
 
 def get_metric_labels(metric_specs: Iterable[str]) -> dict[str, str]:
-    """Return the name under which reports show each metric. If two would have the same name, their specs are
-    used.
+    """Return the name of each metric in reports. Metrics that would share a name keep the text that users
+    type, such as `chrf(word_order=2)`.
     """
     labels = {spec: get_metric_label(spec) for spec in metric_specs}
     uses = Counter(labels.values())
@@ -44,7 +44,9 @@ def get_metric_labels(metric_specs: Iterable[str]) -> dict[str, str]:
 
 
 def find_metric_specs(json_result: Any) -> set[str]:
-    """Find all metrics that occur in a result, which is given as parsed JSON."""
+    """Find the metrics that a result in parsed JSON mentions. Each is returned as users type it, such as
+    `chrf(word_order=2)`.
+    """
     specs: set[str] = set()
     unread = [json_result]
     while unread:

@@ -61,19 +61,19 @@ class Meteor(Metric):
         check_parameter_range(self.name, "gamma", self.gamma, 0, 1)
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
-        language.
+        """Return the values of all parameters. The tokeniser is the default for the language unless the user
+        named one.
         """
         return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        """Return the tokeniser that the user named, or else the default for the language."""
+        """Return the name of the tokeniser that the user chose, or else of the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def score(self, batch: Batch) -> Scores:
-        """Compute METEOR of each output; of several references the one with the highest score counts."""
+        """Compute METEOR for each output. With several references, the highest score counts."""
         tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         if tokenizer == _DEFAULT_TOKENIZER:
             warn_if_language_has_no_spaces(self, batch.language)
@@ -106,8 +106,8 @@ class Meteor(Metric):
 
 
 def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[TokenIds, dict[str, int]]:
-    """Stem the words for which `is_needed` is true. Returns the stem id of each word, and the id of each
-    stem.
+    """Stem the words for which `is_needed` is true. Returns the stem id of each word, and a dictionary from
+    each stem to its id.
 
     Words that need no stem share the id 0, which is no stem.
     """
@@ -122,8 +122,8 @@ def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[To
 def _find_synonym_ids_of_stems(
     stem_ids: dict[str, int], is_needed: NDArray[np.bool_]
 ) -> tuple[Offsets, TokenIds]:
-    """Find the WordNet synonyms of the stems for which `is_needed` is true, as ids of other stems. Returns
-    offsets and ids.
+    """Find the WordNet synonyms of the stems for which `is_needed` is true. Synonyms are ids of other stems,
+    in one array with an offset for each stem.
     """
     offsets = np.zeros(len(stem_ids) + 1, dtype=np.int64)
     synonym_ids: list[int] = []
@@ -137,9 +137,7 @@ def _find_synonym_ids_of_stems(
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_wordnet_synonyms(word: str) -> tuple[str, ...]:
-    """Return all single words that have a meaning in common with a word or its base form, according to
-    WordNet.
-    """
+    """Return the single words that share a meaning with a word or its base form in WordNet."""
     wordnet = open_wordnet()
     if wordnet is None:
         raise InputError(

@@ -12,8 +12,8 @@ from metassay.metrics.scoring_inputs import ScoringInputs
 def compute_ngram_statistics(
     tokens: TokenSequences, inputs: ScoringInputs, max_order: int, *, use_numba: bool = True
 ) -> Scores:
-    """Compute the counts from which BLEU is computed: lengths of output and reference, matching n-grams, and
-    all n-grams.
+    """Count what BLEU is computed from: the lengths of each output and of its closest reference, matching
+    n-grams, and all n-grams of the output.
 
     Columns: output length, length of the closest reference, clipped matches for n = 1 … order, and n-grams
     of the output for n = 1 … order. Without Numba, counting takes longer but starts at once.
@@ -43,8 +43,8 @@ def compute_ngram_statistics(
 def _count_shared_ngrams_by_sorting(
     tokens: TokenSequences, inputs: ScoringInputs, max_order: int
 ) -> Positions:
-    """Count the n-grams that an output shares with its references, for each n up to `max_order`, with NumPy
-    alone.
+    """Count the n-grams that each output shares with its references, for each n up to `max_order`. Uses NumPy
+    only.
 
     Every n-gram gets a number that it shares with equal n-grams of the same input. The number of an n-gram
     follows from the number of its first n − 1 tokens and its last token.
@@ -92,8 +92,8 @@ def _count_shared_ngrams_by_sorting(
 def _find_closest_reference_lengths(
     output_lengths: Positions, sequence_lengths: Positions, inputs: ScoringInputs
 ) -> Positions:
-    """Return the length of the reference that is closest in length to each output; of two equally close ones,
-    the shorter.
+    """Return, for each output, the length of the reference that is closest in length. Of two equally close
+    references, the shorter one counts.
     """
     has_single_references = len(inputs.set_texts) == len(inputs.set_offsets) - 1
     if has_single_references:

@@ -52,20 +52,20 @@ class NltkBleu(StatisticsMetric):
         check_parameter_range(self.name, "order", self.order, 1, _MAX_ORDER)
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
-        language.
+        """Return the values of all parameters. The tokeniser is the default for the language unless the user
+        named one.
         """
         return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        """Return the tokeniser that the user named, or else the default for the language."""
+        """Return the name of the tokeniser that the user chose, or else of the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count tokens, matching n-grams and all n-grams of each output. Like NLTK, it counts at least 1
-        n-gram of each length.
+        """Count the words of each output and of its closest reference, the n-grams that match, and all
+        n-grams of the output. As in NLTK, there is at least 1 n-gram of each length.
         """
         tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         if tokenizer in _SPLITTING_AT_SPACES:
@@ -83,7 +83,7 @@ class NltkBleu(StatisticsMetric):
         return statistics[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute corpus BLEU from the summed counts, with the same rounding as NLTK."""
+        """Compute corpus BLEU from the summed counts of the outputs, with the same rounding as NLTK."""
         rows = np.asarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
         scores = np.array([self._compute_bleu_score(row) for row in rows.tolist()], dtype=np.float64)
         return scores.reshape(np.shape(statistics)[:-1])

@@ -29,7 +29,7 @@ IDENTIFYING_FIELDS = ("item", "output", "source", "references")
 
 
 class SourcedScore(NamedTuple):
-    """A score that was read from a file, with its place in the file for error messages."""
+    """A score that was read from a file, and its position in the file for error messages."""
 
     score: float
     score_list: ScoreList
@@ -38,7 +38,7 @@ class SourcedScore(NamedTuple):
 
 @dataclass(frozen=True)
 class PrecomputedScores(ExternalMetric):
-    """A metric whose scores were computed by another program and are read from files."""
+    """A metric whose scores another program computed. The scores are read from files."""
 
     metric: str
     digest: str
@@ -62,7 +62,7 @@ class PrecomputedScores(ExternalMetric):
         object.__setattr__(self, "higher_is_better", self.find_score_direction().better == HIGHER)
 
     def find_score_direction(self) -> ScoreDirection:
-        """Decide whether higher scores are better, from the name of the metric and the scores themselves.
+        """Decide whether higher scores are better, from the name of the metric and from the scores.
 
         A column `prediction` has MetricX's predictions of errors.
         """
@@ -82,13 +82,14 @@ class PrecomputedScores(ExternalMetric):
         return {"scores": self.digest, "higher_is_better": self.higher_is_better}
 
     def list_notes_on_scores(self) -> tuple[str, ...]:
-        """Return sentences about missing and unused scores, and about a guess that lower scores are
+        """Return sentences about missing scores, unused scores, and the guess that lower scores are
         better.
         """
         return self.binding_notes
 
     def look_up_scores_of_texts(self, texts: pl.DataFrame) -> Self:
-        """Return a copy of the metric with the scores of these texts, found in its files.
+        """Find the scores of these texts in the files, and return a copy of the metric with these scores.
+
         `list_distinct_texts` builds the table of texts.
 
         Raises an error where a text has two scores that differ.
@@ -120,7 +121,7 @@ class PrecomputedScores(ExternalMetric):
         return self._copy_with_changed_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
 
     def score(self, batch: Batch) -> Scores:
-        """Return the score of each output from the files, NaN where there is none."""
+        """Return the score of each output from the files. An output without a score gets NaN."""
         if len(batch) == 0:
             return np.empty(0)
         text_ids = hash_texts_to_ids([batch.fields.get(name) for name in IDENTIFYING_FIELDS])
@@ -128,7 +129,9 @@ class PrecomputedScores(ExternalMetric):
 
 
 def read_precomputed_scores(score_files: Any) -> tuple[PrecomputedScores, ...]:
-    """Read files of scores. Returns one metric for each name, whose scores may come from several files."""
+    """Read files of scores. Returns one metric for each metric name in the files; several files can have
+    scores of the same metric.
+    """
     if score_files is None or (isinstance(score_files, list | tuple) and not score_files):
         return ()
     lists_by_metric: dict[str, list[ScoreList]] = {}
@@ -142,8 +145,8 @@ def read_precomputed_scores(score_files: Any) -> tuple[PrecomputedScores, ...]:
 
 
 def hash_texts_to_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
-    """Compute the id of each text by hashing its item, output, source and references. None stands for a
-    missing column.
+    """Compute an id for each text by hashing its item, output, source and references. A column that is None
+    is missing.
 
     An id depends on nothing else, so that it is the same in every run and on any machine.
     """
@@ -158,7 +161,7 @@ def hash_texts_to_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
 
 
 def list_distinct_texts(rows_to_score: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of all different texts to score, with their ids, sorted by item and text.
+    """Return a table of the different texts to score, with their ids, sorted by item and text.
 
     Where some text has several references, `reference` is the first and `references` has all.
     """
@@ -178,9 +181,7 @@ def list_distinct_texts(rows_to_score: pl.DataFrame) -> pl.DataFrame:
 
 
 def _match_scores_with_texts(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
-    """Find the text that each score in a file belongs to. Returns a table of text ids and positions of
-    scores.
-    """
+    """Find the text that each score in a file belongs to. Returns a table of text ids and score positions."""
     if score_list.keys is None:
         matches = _match_scores_by_line_number(score_list, texts)
     elif "id" in score_list.keys.columns:
@@ -191,14 +192,14 @@ def _match_scores_with_texts(score_list: ScoreList, texts: pl.DataFrame) -> pl.D
 
 
 def _count_unmatched_scores(score_list: ScoreList, matches: pl.DataFrame) -> int:
-    """Count the scores in a file that belong to no text."""
+    """Count the scores in a file that belong to none of the texts."""
     if score_list.keys is None:
         return 0
     return len(score_list.keys) - matches["index"].n_unique()
 
 
 def _match_scores_by_line_number(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match the n-th score of a file with the n-th text."""
+    """Match the first score of a file with the first text, the second with the second, and so on."""
     if len(score_list.scores) != len(texts):
         raise InputError(
             f"the file has {len(score_list.scores):,} lines, but there are {len(texts):,} texts to score.",
@@ -248,7 +249,7 @@ def _match_scores_by_text_content(
 
 
 def _add_score_of_text(scores: dict[str, SourcedScore], text_id: str, new_score: SourcedScore) -> None:
-    """Add the score of a text to a dictionary; raise an error if the text has a different score already."""
+    """Add the score of a text to a dictionary; raise an error if the text already has a different score."""
     first = scores.setdefault(text_id, new_score)
     if first.score != new_score.score:
         raise InputError(

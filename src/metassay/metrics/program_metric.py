@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class ProgramMetric(ExternalMetric):
-    """A metric that runs a program of the user, in any language. Its name is the name of the program file.
+    """A metric that runs a program of the user, in any language. It has the name of the program file.
 
     The program reads JSON lines, one object per output with `output, references, source, item, system` (those
     that the data has), and writes one line per output: a number, or `null` where there is no score.
@@ -72,7 +72,9 @@ class ProgramMetric(ExternalMetric):
         )
 
     def _run_user_program(self, standard_input: str) -> str:
-        """Run the program with a text as standard input. Returns what it writes to standard output."""
+        """Run the program with a text as its standard input. Returns what the program writes to standard
+        output.
+        """
         path = str(Path(self.path).resolve())
         try:
             completed = subprocess.run(  # noqa: S603 - the user's own program, named by the user, without a shell
@@ -103,7 +105,7 @@ class ProgramMetric(ExternalMetric):
         return completed.stdout.decode("utf-8", "replace")
 
     def _parse_score_line(self, line_text: str, line_number: int) -> float:
-        """Return the score in one line that the program wrote, NaN for `null`."""
+        """Return the score in one line that the program wrote. The line `null` gives NaN."""
         if line_text.strip().lower() in {"null", "none", "nan"}:
             return math.nan
         try:

@@ -57,8 +57,8 @@ class ReciprocalRank(BinaryMetric):
 
 @dataclass(frozen=True)
 class InterpolatedPrecision(BinaryMetric):
-    """Interpolated precision: the highest precision from the rank on at which a share `level` of the relevant
-    documents was found.
+    """Interpolated precision: the highest precision at any rank by which a share `level` of the relevant
+    documents has been found.
 
     The share is rounded to whole documents, halves up; trec_eval before version 10 rounded otherwise.
     """
@@ -77,20 +77,22 @@ class InterpolatedPrecision(BinaryMetric):
 
     @property
     def metric_formula_parameter(self) -> float:
-        """The share of relevant documents (recall level) from which on precision is measured."""
+        """The share of the relevant documents (recall level) that must have been found."""
         return self.level
 
     @property
     def metric_name_suffix(self) -> str:
-        """The recall level at the end of the metric's name, with two digits as trec_eval prints it, or more
-        if needed.
+        """The recall level at the end of the metric's name, with two digits as in trec_eval, or with more if
+        necessary.
         """
         two_digits = f"{self.level:.2f}"
         return two_digits if float(two_digits) == self.level else str(self.level)
 
 
 class Precision(CutBinaryMetric):
-    """Precision at k: share of relevant documents among the first k, also if fewer than k were retrieved."""
+    """Precision at k: number of relevant documents among the first k, divided by k, even if fewer than k were
+    retrieved.
+    """
 
     name = "p"
     title = "P"
@@ -99,8 +101,8 @@ class Precision(CutBinaryMetric):
 
 
 class RelativePrecision(CutBinaryMetric):
-    """Relevant documents among the first k, divided by the largest number possible: k, or the number of
-    relevant documents if less.
+    """Number of relevant documents among the first k, divided by the highest possible number: k, or the
+    number of all relevant documents if that is lower.
     """
 
     name = "relative_p"
@@ -138,7 +140,7 @@ class NDCG(RankingMetric):
 
 
 class CutNDCG(CutMetric):
-    """nDCG at k: discounted cumulative gain of the first k documents divided by the highest possible one."""
+    """nDCG at k: discounted cumulative gain of the first k documents, divided by the highest possible one."""
 
     name = "ndcg_cut"
     measure = kernels.NDCG
@@ -146,8 +148,8 @@ class CutNDCG(CutMetric):
 
 
 class BinaryPreference(BinaryMetric):
-    """bpref (Buckley and Voorhees, 2004): how rarely documents judged nonrelevant are ranked above relevant
-    ones, as a mean over the relevant documents.
+    """bpref (Buckley and Voorhees, 2004): high if few documents that were judged nonrelevant are ranked above
+    relevant ones.
     """
 
     name = "bpref"
@@ -165,8 +167,8 @@ class SetPrecision(BinaryMetric):
 
 
 class SetRelativePrecision(BinaryMetric):
-    """Relevant documents among those retrieved, divided by the largest number possible for a list of this
-    length.
+    """Number of relevant documents among those retrieved, divided by the highest possible number: the length
+    of the list, or the number of all relevant documents if that is lower.
     """
 
     name = "set_relative_p"
@@ -176,7 +178,7 @@ class SetRelativePrecision(BinaryMetric):
 
 
 class SetRecall(BinaryMetric):
-    """Share of all relevant documents that were retrieved, at any rank."""
+    """Share of all relevant documents that were retrieved at any rank."""
 
     name = "set_recall"
     measure = kernels.SET_RECALL
@@ -184,7 +186,7 @@ class SetRecall(BinaryMetric):
 
 
 class SetAveragePrecision(BinaryMetric):
-    """Precision multiplied by recall of all retrieved documents, whatever their order."""
+    """Precision of all retrieved documents multiplied by their recall, whatever their order."""
 
     name = "set_map"
     measure = kernels.SET_AVERAGE_PRECISION
@@ -240,8 +242,8 @@ class RankBiasedPrecision(BinaryMetric):
 
 @dataclass(frozen=True)
 class ExpectedReciprocalRank(CutMetric):
-    """Expected reciprocal rank (Chapelle et al., 2009): expected value of 1 / rank at which a reader stops,
-    within the first k documents.
+    """Expected reciprocal rank (Chapelle et al., 2009): a reader stops at some rank among the first k, and
+    the metric is the expected value of 1 / rank.
 
     A document of grade g stops the reader with probability (2^g − 1) / 2^highest. Equals gdeval.pl, whose
     highest grade is 4 whatever grades there are.
@@ -261,16 +263,14 @@ class ExpectedReciprocalRank(CutMetric):
 
     @property
     def min_relevant_grade(self) -> int:
-        """The highest possible grade. The compiled function expects it in this place, because the metric has
-        no lowest relevant grade.
+        """The highest possible grade. This metric has no lowest relevant grade, so the compiled function
+        expects the highest one in its place.
         """
         return self.highest
 
 
 class Judged(CutMetric):
-    """Share of the first k documents that have a relevance judgement, or of all documents if the list is
-    shorter.
-    """
+    """Share of the first k documents that have a relevance judgement. A shorter list is taken as a whole."""
 
     name = "judged"
     title = "Judged"

@@ -16,7 +16,7 @@ from metassay.specs import format_name_with_parameters, format_title_with_parame
 
 
 def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) -> Scores:
-    """Score each ranked list with several metrics at once. Returns an array with one row per list and one
+    """Score ranked lists with several metrics in one pass. Returns an array with one row per list and one
     column per metric.
     """
     most_retrieved = np.diff(ranked_lists.offsets).max(initial=0)
@@ -38,8 +38,8 @@ def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) 
 
 @dataclass(frozen=True)
 class RankingMetric(Metric):
-    """Base class of metrics of ranked lists. If `depth` is set, only that many documents of each list are
-    read.
+    """Base class of metrics of ranked lists. If `depth` is set, the rest of each list after that many
+    documents is ignored.
     """
 
     task: ClassVar[str] = "ranking"
@@ -58,18 +58,18 @@ class RankingMetric(Metric):
 
     @property
     def metric_formula_parameter(self) -> float:
-        """The number in the metric's formula: a cut-off, recall level, weight or probability."""
+        """The number in the metric's formula, such as a cut-off, a recall level or a weight."""
         return float(kernels.NO_CUTOFF)
 
     @property
     def min_relevant_grade(self) -> int:
-        """The lowest grade with which a document counts as relevant."""
+        """The lowest relevance grade of documents that count as relevant."""
         return 1
 
     @property
     def metric_name_suffix(self) -> str:
-        """The number at the end of the metric's name, such as the 10 of `ndcg_cut_10`. Empty if the name has
-        none.
+        """The number at the end of the metric's name, such as the 10 of `ndcg_cut_10`. Empty if the name ends
+        in no number.
         """
         return str(getattr(self, self.suffix)) if self.suffix else ""
 
@@ -93,12 +93,13 @@ class RankingMetric(Metric):
         return {key: value for key, value in self.non_default_parameters.items() if key != self.suffix}
 
     def _append_suffix_to_metric_name(self, metric_name: str) -> str:
-        """Return a name followed by the number of this metric, such as `P_5` for `P`."""
+        """Add the number of this metric to a name, such as `P_5` for `P`."""
         return f"{metric_name}_{self.metric_name_suffix}" if self.metric_name_suffix else metric_name
 
     def score(self, batch: Batch) -> Scores:
-        """Return the score of each ranked list. A batch has `RankedLists`, or lists of document ids with
-        relevance grades.
+        """Return the score of each ranked list of a batch.
+
+        The lists are `RankedLists`, or lists of document ids with relevance grades in the field `qrels`.
         """
         lists = batch["output"]
         if not isinstance(lists, RankedLists):
@@ -119,13 +120,15 @@ class BinaryMetric(RankingMetric):
 
     @property
     def min_relevant_grade(self) -> int:
-        """The lowest grade with which a document counts as relevant."""
+        """The lowest relevance grade of documents that count as relevant."""
         return self.rel
 
 
 @dataclass(frozen=True)
 class CutMetric(RankingMetric):
-    """Base class of ranking metrics of the first k documents. The name ends in k, as in `ndcg_cut_10`."""
+    """Base class of ranking metrics that read the first k documents. The name ends in k, as in
+    `ndcg_cut_10`.
+    """
 
     suffix: ClassVar[str] = "k"
     k: int = 10
@@ -137,13 +140,13 @@ class CutMetric(RankingMetric):
 
     @property
     def metric_formula_parameter(self) -> float:
-        """The number of documents, from the top of each list, that are scored."""
+        """The number of documents at the top of each list that are scored."""
         return float(self.k)
 
 
 @dataclass(frozen=True)
 class CutBinaryMetric(CutMetric, BinaryMetric):
-    """Base class of ranking metrics that count relevant documents among the first k, such as `p_5`."""
+    """Base class of ranking metrics that count the relevant documents among the first k, such as `p_5`."""
 
 
 def _is_positive_integer(value: object) -> bool:

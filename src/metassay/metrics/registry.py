@@ -86,14 +86,14 @@ METRIC_CLASSES = {
 
 
 class Alias(NamedTuple):
-    """Another name of a metric, and the parameter values that the name implies."""
+    """Another name of a metric, and the parameter values that this name stands for."""
 
     metric: str
     parameters: Parameters
 
 
 class CutoffAlias(NamedTuple):
-    """A metric that ir_measures writes as `NAME@VALUE`, and the parameter that gets the value."""
+    """A metric that the package ir_measures writes as `NAME@VALUE`, and the parameter that gets the value."""
 
     metric: str
     parameter: str
@@ -131,7 +131,7 @@ MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Calla
 
 
 def load_metric_class(metric_name: str) -> type[Metric] | None:
-    """Import the class of the metric with a name; None if there is no such metric."""
+    """Import the class of the metric with this name; None if there is no such metric."""
     if metric_name not in METRIC_CLASSES:
         return load_plugin_metric_classes().get(metric_name)
     module, _, class_name = METRIC_CLASSES[metric_name].partition(":")
@@ -140,8 +140,8 @@ def load_metric_class(metric_name: str) -> type[Metric] | None:
 
 
 def load_metric_classes() -> dict[str, type[Metric]]:
-    """Import the classes of all metrics, including those of installed plug-ins. Returns them by lower-case
-    name.
+    """Import the classes of all metrics, including those of installed plug-ins. Returns the classes by
+    lower-case name.
     """
     classes: dict[str, type[Metric]] = {}
     for name in dict.fromkeys((*METRIC_CLASSES, *load_plugin_metric_classes())):
@@ -153,7 +153,7 @@ def load_metric_classes() -> dict[str, type[Metric]]:
 
 @functools.cache
 def load_plugin_metric_classes() -> dict[str, type[Metric]]:
-    """Import the metric classes of installed plug-ins. Returns them by lower-case name."""
+    """Import the metric classes of installed plug-ins. Returns the classes by lower-case name."""
     return {name.lower(): metric for name, metric in plugins.load_entry_points("metrics").items()}
 
 
@@ -171,7 +171,7 @@ def parse_metric(spec: Any) -> Metric:
 
 
 def parse_metrics(specs: Any) -> tuple[Metric, ...]:
-    """Create several metrics from a comma-separated text, or from a list of what `parse_metric` accepts.
+    """Create several metrics from a text with commas, or from a list of what `parse_metric` accepts.
 
     A metric that is named twice is an error.
     """
@@ -199,7 +199,8 @@ def find_metric(spec: str) -> Metric | None:
 
 
 def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
-    """Return the name of a metric for lists. A parameter in the name is shown by its letter: `ndcg_cut_k`.
+    """Return the name of a metric as lists of metrics show it. A letter stands for a number in the name:
+    `ndcg_cut_k`.
 
     `name` replaces the metric's own name, for example by its title.
     """
@@ -209,10 +210,10 @@ def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
 
 
 def look_up_score_directions(metric_names: Iterable[str]) -> dict[str, bool]:
-    """Return, for each text that is the spec of a known metric, whether higher scores of that metric are
-    better.
+    """Return, for each name that `metassay score` writes for a metric, whether higher scores of this metric
+    are better. Other names are left out.
 
-    Columns of scores that `metassay score` wrote have such names.
+    Tables of scores have columns with such names.
     """
     directions = {}
     for name in metric_names:
@@ -226,8 +227,8 @@ def look_up_score_directions(metric_names: Iterable[str]) -> dict[str, bool]:
 
 
 def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameters]:
-    """Return the class of a metric name, and the parameters that the name implies: `p_5` is the metric `p`
-    with k = 5.
+    """Return the class of a metric and the parameters that its name implies: `p_5` is the metric `p` with k =
+    5.
     """
     if metric_name in ALIASES:
         alias = ALIASES[metric_name]
@@ -245,7 +246,7 @@ def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameter
 
 def _find_metric_class_with_cutoff(metric_name: str, cutoff: str) -> tuple[type[Metric] | None, Parameters]:
     """Return the class of a metric that ir_measures writes with a cut-off, such as `p@5`, and the parameter
-    that this sets.
+    that gets the cut-off.
     """
     if metric_name not in CUTOFF_ALIASES:
         return None, {}
@@ -254,7 +255,7 @@ def _find_metric_class_with_cutoff(metric_name: str, cutoff: str) -> tuple[type[
 
 
 def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric:
-    """Create a metric from its class and parameters; raise an error for unknown or wrong parameters."""
+    """Create a metric of a class with these parameters; raise an error for unknown or wrong parameters."""
     fields = {field.name: field for field in dataclasses.fields(metric_class)}
     converted = {}
     for name, value in parameters.items():
@@ -267,7 +268,7 @@ def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric
 def _convert_parameter_value(
     metric_class: type[Metric], field: dataclasses.Field[Any], value: ParameterValue
 ) -> ParameterValue:
-    """Convert a value that was parsed from text to the type that a parameter of a metric has.
+    """Convert the value of a metric's parameter, as parsed from text, to the type of the parameter.
 
     Text stays text (`none` is a tokeniser), and whole numbers become floats where the parameter is one.
     """

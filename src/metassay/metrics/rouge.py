@@ -50,7 +50,9 @@ _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", 
 
 
 class UnitCounts(NamedTuple):
-    """Numbers of n-grams (or words) of each input: in the output, in the reference, and shared by both."""
+    """What ROUGE counts in each pair of output and reference: the words or word sequences that both share,
+    those of the output, and those of the reference.
+    """
 
     shared: Scores
     output: Scores
@@ -59,8 +61,8 @@ class UnitCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedInputs:
-    """Tokens of outputs and references, and counts of what they share, for use by ROUGE-1, ROUGE-2 and
-    ROUGE-L.
+    """The tokens of outputs and references, and the numbers of words that they share, for use by ROUGE-1,
+    ROUGE-2 and ROUGE-L.
 
     What outputs and references have in common is counted when a metric first needs it.
     """
@@ -70,7 +72,9 @@ class TokenizedInputs:
 
     @functools.cached_property
     def shared_ngram_counts(self) -> Scores:
-        """Numbers of words and of word pairs that each output shares with its reference, in two columns."""
+        """Numbers of words (first column) and word pairs (second column) that each output shares with its
+        reference.
+        """
         # Each text is a set of references of its own.
         set_offsets = np.arange(len(self.tokens.offsets))
         common = count_shared_ngrams(
@@ -86,7 +90,7 @@ class TokenizedInputs:
 
     @functools.cached_property
     def longest_common_subsequence_lengths(self) -> Scores:
-        """Length of the longest common subsequence of each output and its reference, in words."""
+        """Number of words in the longest common subsequence of each output and its reference."""
         lengths = compute_longest_common_subsequence_lengths(
             *self.tokens, self.inputs.outputs, self.inputs.references
         )
@@ -100,8 +104,8 @@ class TokenizedInputs:
 
 @dataclass(frozen=True)
 class RougeMetric(Metric):
-    """Base class of ROUGE-1, ROUGE-2 and ROUGE-L, which measure what an output shares with a reference; the
-    best reference counts.
+    """Base class of ROUGE-1, ROUGE-2 and ROUGE-L, which measure what an output shares with its reference. Of
+    several references, the best one counts.
 
     The official tokeniser keeps a–z and 0–9 only, so that nothing is left of other scripts and almost
     everything ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead
@@ -124,18 +128,18 @@ class RougeMetric(Metric):
 
     @abstractmethod
     def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
-        """Count what this ROUGE compares (words, word pairs or the longest common subsequence) in output,
-        reference and both.
+        """Count what this kind of ROUGE compares (words, word pairs or common subsequences) in each output,
+        in its reference, and in both.
         """
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
-        language.
+        """Return the values of all parameters. The tokeniser is the default for the language unless the user
+        named one.
         """
         return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        """Return the tokeniser that the user named, or else the default for the language."""
+        """Return the name of the tokeniser that the user chose, or else of the default for the language."""
         if self.tokenizer == AUTO and get_base_language(language) in WITHOUT_SPACES:
             return CHARACTERS
         return self.tokenizer
@@ -171,7 +175,7 @@ class RougeMetric(Metric):
         )
 
     def _score_with_tokenizer(self, tokenizer: str, batch: Batch) -> Scores:
-        """Score the outputs of a batch after splitting texts with the named tokeniser."""
+        """Score the outputs of a batch, with texts that are split by the named tokeniser."""
         inputs = find_distinct_inputs(batch)
 
         def tokenize() -> TokenizedInputs:
@@ -242,12 +246,12 @@ def _tokenize_for_rouge(batch: Batch, tokenizer: str, *, stemming: bool) -> Toke
 
 
 def _stem_word(word: str) -> str:
-    """Return the Porter stem of a word; words of up to three characters are returned unchanged."""
+    """Return the Porter stem of a word. Words of up to three characters stay unchanged."""
     return stem_word(word) if len(word) >= _SHORTEST_STEMMED else word
 
 
 def _replace_non_word_characters_by_spaces(texts: Sequence[str]) -> list[str]:
-    """Replace all characters except letters, marks and digits by spaces."""
+    """Replace every run of characters that are not letters, marks or digits by a space."""
     separators = _compile_unicode_pattern(r"[^\p{L}\p{M}\p{N}]+")
     return [separators.sub(" ", text) for text in texts]
 
@@ -268,7 +272,9 @@ def _compile_unicode_pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def _find_rows_with_non_latin_references(batch: Batch) -> NDArray[np.bool_]:
-    """Return, for each row, whether its reference is in a script of which rouge-score would keep nothing."""
+    """Return, for each output, whether its reference is in a script that rouge-score removes, such as
+    Chinese.
+    """
     if batch.language is not None:
         return np.full(len(batch), get_base_language(batch.language) in _NON_LATIN_LANGUAGES)
     first_references = [references[0] for references in batch.references]

@@ -14,14 +14,15 @@ class SacrebleuMetric(Protocol):
     num_refs: int
 
     def get_signature(self) -> object:
-        """Return the signature of the metric, an object that prints as text."""
+        """Return the signature of the metric, an object that can be converted to text."""
         ...
 
 
 def build_sacrebleu_signature(
     metric: Metric, create_sacrebleu_metric: Callable[..., SacrebleuMetric], reference_count: int
 ) -> str | None:
-    """Return the signature that sacrebleu would print with a corpus score of this metric.
+    """Return the signature that sacrebleu would print with a corpus score of this metric; None if it has
+    none.
 
     `create_sacrebleu_metric` makes sacrebleu's own metric from the settings of ours; `reference_count` is the
     number of references per output, −1 where it varies. Returns None where sacrebleu has no signature for

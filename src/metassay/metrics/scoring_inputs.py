@@ -18,7 +18,7 @@ from metassay.metrics.kernels.text_arrays import Offsets, Positions
 @dataclass(frozen=True)
 class ScoringInputs:
     """The different combinations of an output and its references in a batch. Metrics score each combination
-    once.
+    only once.
 
     Inputs are sorted by their references, so that a kernel prepares each set of references once.
     """
@@ -36,7 +36,7 @@ class ScoringInputs:
     """For each row of the batch, its input."""
 
     def pair_outputs_with_each_reference(self) -> SingleReferenceInputs:
-        """Make a pair of output and reference for every reference of each input."""
+        """Pair each output with each of its references."""
         reference_counts = np.diff(self.set_offsets)[self.reference_sets]
         input_offsets = np.concatenate(([0], np.cumsum(reference_counts)))
         place_in_set = np.arange(input_offsets[-1]) - np.repeat(input_offsets[:-1], reference_counts)
@@ -51,7 +51,9 @@ class ScoringInputs:
 
 @dataclass(frozen=True)
 class SingleReferenceInputs:
-    """Pairs of an output and one reference, for metrics that compare with one reference at a time."""
+    """Pairs of an output and one reference, for metrics that compare an output with one reference at a
+    time.
+    """
 
     outputs: Positions
     references: Positions
@@ -61,7 +63,9 @@ class SingleReferenceInputs:
     """How the inputs were sorted; None where every output has one reference and the order is unchanged."""
 
     def restore_input_order(self, sorted_values: Scores) -> Scores:
-        """Return values of the sorted pairs in the order of the inputs and of their references."""
+        """Undo the sorting of the pairs: return their values in the order of the outputs and of their
+        references.
+        """
         if self.order is None:
             return sorted_values
         restored = np.empty_like(sorted_values)
@@ -69,8 +73,8 @@ class SingleReferenceInputs:
         return restored
 
     def select_statistics_of_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
-        """Return, for each input, the row of `statistics` of the reference with the highest score; of equal
-        ones, the first.
+        """Return, for each output, the row of `statistics` of its reference with the highest score. Of equal
+        scores, the first counts.
         """
         if self.order is None:
             return statistics
@@ -87,8 +91,8 @@ class SingleReferenceInputs:
 
 
 def find_distinct_inputs(batch: Batch) -> ScoringInputs:
-    """Return the different combinations of output and references in a batch. They are found once for all
-    metrics.
+    """Return the different combinations of an output and its references in a batch. The first call finds them
+    for all metrics.
     """
     return batch.compute_once(
         "scoring inputs", lambda: _assign_numbers_to_distinct_inputs(batch.output, batch.references)
@@ -98,7 +102,7 @@ def find_distinct_inputs(batch: Batch) -> ScoringInputs:
 def _assign_numbers_to_distinct_inputs(
     outputs: Sequence[str], references: Sequence[Sequence[str]]
 ) -> ScoringInputs:
-    """Find the different combinations of output and references, and the combination that each row has."""
+    """Find the different combinations of an output and its references, and give each one a number."""
     texts: dict[str, int] = {}
     number_text = texts.setdefault
     output_of_row = np.fromiter((number_text(text, len(texts)) for text in outputs), np.int64, len(outputs))

@@ -12,8 +12,8 @@ from metassay.metrics.sentinels import SENTINELS
 
 
 class MetricCosts(NamedTuple):
-    """How expensive each metric is to compute: its cost class and, for paid requests, the prices. The keys
-    are specs.
+    """How expensive each metric is to compute: a class such as "cheap", and the prices of paid requests.
+    Metrics are given by their specs, such as `chrf(word_order=2)`.
     """
 
     classes: dict[str, str]
@@ -23,8 +23,8 @@ class MetricCosts(NamedTuple):
 def choose_metrics(
     dataset: Dataset, requested_metrics: MetricChoice, *preprocessing: str
 ) -> tuple[Metric, ...]:
-    """Return the metrics that the user requested, or else the defaults for the task, with settings for the
-    languages of the data.
+    """Return the metrics that the user requested, or else the defaults for the task. Their settings are
+    chosen for the languages of the data.
 
     `preprocessing` says what was done to the texts (`none` is nothing): signatures name them.
     """
@@ -38,14 +38,16 @@ def choose_metrics(
 
 
 def list_sentinel_metrics_to_add(chosen_metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Return the sentinels (trivial metrics such as text length) that are not among the chosen metrics."""
+    """Return the trivial metrics, such as text length, that are not among the chosen metrics. They serve as
+    controls.
+    """
     chosen_specs = {metric.spec for metric in chosen_metrics}
     sentinels = [sentinel_class() for sentinel_class in SENTINELS]
     return tuple(sentinel for sentinel in sentinels if sentinel.spec not in chosen_specs)
 
 
 def collect_metric_costs(metrics: Sequence[Metric]) -> MetricCosts:
-    """Return how expensive each metric is and, for metrics that send paid requests, the prices."""
+    """Return how expensive each metric is to compute, and the prices of metrics that send paid requests."""
     classes = {metric.spec: metric.cost_class for metric in metrics}
     prices = {}
     for metric in metrics:

@@ -21,7 +21,7 @@ _MAX_SEED = 2**63
 
 @dataclass(frozen=True)
 class SentinelMetric(Metric):
-    """Base class of trivial metrics that serve as controls: a useful metric must do better."""
+    """Base class of trivial metrics that serve as controls: a useful metric must do better than they do."""
 
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
@@ -46,7 +46,7 @@ class Length(SentinelMetric):
 
 @dataclass(frozen=True)
 class Random(SentinelMetric):
-    """A random number that depends only on the output, so that equal outputs have equal scores."""
+    """A random number that depends only on the output. Equal outputs get the same number."""
 
     seed: int = 0
 
@@ -77,7 +77,7 @@ class Constant(SentinelMetric):
 
 @dataclass(frozen=True)
 class RandomPerSystem(SentinelMetric):
-    """A random number for each system, which all of its outputs get as score."""
+    """A random number for each system. All outputs of the system get this number as score."""
 
     seed: int = 0
 
@@ -89,7 +89,7 @@ class RandomPerSystem(SentinelMetric):
         check_parameter_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
-        """Return a random number in [0, 1) for each output; outputs of one system get the same number."""
+        """Return the random number of each output's system, in [0, 1)."""
         systems = list(dict.fromkeys(batch["system"]))
         score_of_system = dict(zip(systems, _draw_uniform_number_per_value(self.seed, systems).tolist()))
         return np.array([score_of_system[system] for system in batch["system"]], dtype=np.float64)
@@ -105,7 +105,7 @@ def _measure_output_length(output: str | Sequence[str]) -> int:
 
 
 def _draw_uniform_number_per_value(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
-    """Return a random number in [0, 1) for each value. It depends only on the seed and the value."""
+    """Return a random number in [0, 1) for each value. The number depends only on the seed and the value."""
     keyed_hash = hashlib.blake2b(digest_size=8, key=str(seed).encode())
     digests = []
     for value in values:

@@ -12,7 +12,7 @@ TextGroup = tuple[int, int]
 
 @dataclass(frozen=True)
 class SharedCache:
-    """Results for single texts, such as vectors of a neural encoder, that several batches of a run can use.
+    """Results for single texts, such as the vectors of a neural encoder, that several batches of a run share.
 
     A text that several batches have is encoded once for all of them. Texts are encoded in groups, so that
     the numbers do not depend on which batch comes first; `find_text_groups` returns the texts that several

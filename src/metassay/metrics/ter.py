@@ -22,7 +22,8 @@ _CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja"})
 
 @dataclass(frozen=True)
 class TranslationEditRate(StatisticsMetric):
-    """TER: number of edits per reference word, in per cent. Moving a sequence of words counts as one edit.
+    """TER: number of edits per word of the reference, in per cent. Moving a sequence of words counts as one
+    edit.
 
     Statistics: the fewest edits over the references, and the mean length of these. With an empty reference
     the rate is 100 for any output that is not empty. Equals `sacrebleu.TER`.
@@ -44,8 +45,8 @@ class TranslationEditRate(StatisticsMetric):
     summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. `normalized` and `asian_support` depend on the language unless
-        the user set them.
+        """Return the values of all parameters. Unless the user set them, `normalized` and `asian_support`
+        depend on the language.
         """
         is_asian = get_base_language(language) in _CHARACTER_LANGUAGES
         settings = super().get_parameters_for_language(language)
@@ -56,7 +57,9 @@ class TranslationEditRate(StatisticsMetric):
         return settings
 
     def statistics(self, batch: Batch) -> Scores:
-        """Return the number of edits and of reference words for each output."""
+        """Return, for each output, the lowest number of edits over its references, and the mean length of the
+        references.
+        """
         settings = self.get_parameters_for_language(self.choose_language_for_parameters(batch))
         if not settings["asian_support"]:
             warn_if_language_has_no_spaces(self, batch.language)
@@ -83,7 +86,9 @@ class TranslationEditRate(StatisticsMetric):
         return score
 
     def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return sacrebleu's signature, the number of edits and the length of the references."""
+        """Return sacrebleu's signature, the number of edits and the length of the references. None if
+        sacrebleu has no such score.
+        """
         from sacrebleu.metrics.ter import TER
 
         signature = build_sacrebleu_signature(self, TER, reference_count)
@@ -94,7 +99,9 @@ class TranslationEditRate(StatisticsMetric):
 
 
 def _tokenize_for_ter(batch: Batch, settings: Parameters) -> TokenSequences:
-    """Split the distinct texts of a batch at white space, after the preprocessing that the settings name."""
+    """Split the distinct texts of a batch at white space, after the preprocessing that the settings ask
+    for.
+    """
     if settings["normalized"] or settings["no_punct"]:
         from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 

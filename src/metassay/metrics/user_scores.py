@@ -11,7 +11,7 @@ from metassay.metrics.base import Scores
 
 
 def convert_to_score_array(scores: Any, output_count: int) -> Scores | None:
-    """Convert what a user's function returned to an array of scores. None if it is not a list of
+    """Convert the result of a user's function to an array of scores. None if it is not a list of
     `output_count` numbers.
     """
     if not isinstance(scores, Iterable):

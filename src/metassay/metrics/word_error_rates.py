@@ -15,8 +15,8 @@ from metassay.text.tokenizers import SPLIT_AS_JIWER
 
 @dataclass(frozen=True)
 class WordEditMetric(StatisticsMetric):
-    """Base class of metrics computed from the correct words (hits, H), substitutions S, deletions D and
-    insertions I of an output.
+    """Base class of metrics computed from numbers of correct words (hits, H), substitutions (S), deletions
+    (D) and insertions (I).
     """
 
     task: ClassVar[str] = "asr"
@@ -32,8 +32,8 @@ class WordEditMetric(StatisticsMetric):
 
 @dataclass(frozen=True)
 class WordErrorRate(WordEditMetric):
-    """Word error rate: substituted, deleted and inserted words per word of the reference, (S + D + I) / (H +
-    S + D).
+    """Word error rate: number of substituted, deleted and inserted words, divided by the words of the
+    reference: (S + D + I) / (H + S + D).
 
     Equals `jiwer.wer`, but for an empty reference, where jiwer returns the number of insertions and we have
     no rate: undefined (NaN).
@@ -44,13 +44,13 @@ class WordErrorRate(WordEditMetric):
     summary: ClassVar[str] = "word error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute the number of edits per word of the reference."""
+        """Compute the number of edits per word of the reference from numbers of hits and edits."""
         return compute_error_rates(statistics)
 
 
 @dataclass(frozen=True)
 class MatchErrorRate(WordEditMetric):
-    """Match error rate: share of edits among all steps of the word alignment, (S + D + I) / (H + S + D + I).
+    """Match error rate: share of edits among all steps of the word alignment: (S + D + I) / (H + S + D + I).
 
     It is 0 if output and reference are empty.
     """
@@ -60,7 +60,7 @@ class MatchErrorRate(WordEditMetric):
     summary: ClassVar[str] = "match error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute the share of edits among all alignment steps."""
+        """Compute the share of edits among all steps of the word alignment."""
         hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
         edits = substitutions + deletions + insertions
         rate: Scores = edits / np.maximum(hits + edits, 1)
@@ -69,8 +69,8 @@ class MatchErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class WordInformationPreserved(WordEditMetric):
-    """Word information preserved: share of reference words that are correct, times share of output words that
-    are correct.
+    """Word information preserved: share of reference words that are correct, multiplied by the share of
+    output words that are correct.
 
     This is H / (H + S + D) · H / (H + S + I), and 1 if output and reference are empty.
     """
@@ -100,7 +100,7 @@ class WordInformationLost(WordEditMetric):
 
 
 def _compute_word_information_preserved(edit_counts: Scores) -> Scores:
-    """Compute the share of reference words that are correct, times the share of output words that are
+    """Multiply the share of reference words that are correct by the share of output words that are
     correct.
     """
     hits, substitutions, deletions, insertions = np.moveaxis(edit_counts, -1, 0)

@@ -20,8 +20,8 @@ NO_CACHE = "off"
 
 
 def choose_cache_folder(requested_folder: str | Path | None) -> Path | None:
-    """Return the folder of cached scores that the user requested, or else the one that the environment
-    variable METASSAY_CACHE names. Return None if neither is given or the cache is `off`.
+    """Return the cache folder that the user requested, or else the one that the environment variable
+    METASSAY_CACHE names. None if neither is given or the value is `off`.
     """
     chosen = requested_folder or os.environ.get(CACHE_VARIABLE) or NO_CACHE
     if str(chosen) == NO_CACHE:
@@ -38,7 +38,7 @@ def choose_cache_folder(requested_folder: str | Path | None) -> Path | None:
 
 
 def list_metric_cache_folders(cache_folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each folder of a cache that holds the scores of one metric, with a description of this metric."""
+    """Yield each folder of a cache that has the scores of one metric, and a description of the metric."""
     for file in sorted(cache_folder.glob(f"??/*/{DESCRIPTION_FILE}")):
         try:
             description = json.loads(file.read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def list_metric_cache_folders(cache_folder: Path) -> Iterator[tuple[Path, dict[s
 
 
 def list_cached_score_files(cache_folder: Path) -> list[Path]:
-    """List all Parquet files with cached scores, the least recently used first."""
+    """List all Parquet files of a cache, the least recently used first."""
     # The last asterisk also finds broken parts, which end in `.parquet.broken`.
     parts = [path for path in cache_folder.glob("??/*/*.parquet*") if path.is_file()]
     # The name decides between equal times, so that the order is always the same.
@@ -58,8 +58,8 @@ def list_cached_score_files(cache_folder: Path) -> list[Path]:
 
 
 def prune_cache(cache_folder: Path, *, max_bytes: int) -> list[Path]:
-    """Delete files from a cache until it has at most `max_bytes`: first damaged files, then those not used
-    for longest.
+    """Delete files from a cache until the rest takes at most `max_bytes` bytes: first damaged files, then the
+    least recently used ones.
 
     Returns the deleted files.
     """
@@ -82,8 +82,8 @@ def prune_cache(cache_folder: Path, *, max_bytes: int) -> list[Path]:
 
 
 def verify_cache(cache_folder: Path) -> tuple[int, list[Path]]:
-    """Compare every file of a cache with its checksum. Return the number of intact files, and the paths of
-    the damaged ones, which were renamed.
+    """Compare every file of a cache with its checksum, and rename damaged files. Returns the number of intact
+    files and the former paths of the damaged ones.
     """
     parts = [path for path in list_cached_score_files(cache_folder) if path.suffix == ".parquet"]
     broken = [path for path in parts if read_parquet_file(path) is None]

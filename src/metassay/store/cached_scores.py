@@ -34,8 +34,8 @@ class CachedScores:
     def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Load the scores of a batch from the run folder, and missing ones from the cache. What is in neither
-        is NaN.
+        """Return the scores of a metric for a batch of outputs from the run folder, or else from the cache.
+        Scores that are in neither are NaN.
         """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
@@ -65,32 +65,30 @@ class CachedScores:
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the scores of a batch in the run folder and in the cache. Scores that are NaN are not
-        stored.
+        """Store the scores of a metric for a batch of outputs in the run folder and in the cache. Scores that
+        are NaN are not stored.
         """
         # Encoded once for both places.
-        part = encode_table_as_parquet(make_score_table(content_hashes, scores), recorded_warnings)
+        encoded_table = encode_table_as_parquet(make_score_table(content_hashes, scores), recorded_warnings)
         if self.run_scores is not None:
-            self.run_scores.write_scores_to_parquet_file(metric, batch_number, part)
+            self.run_scores.write_scores_to_parquet_file(metric, batch_number, encoded_table)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None:
-            metric_cache.add_scores_to_cache(content_hashes, scores, recorded_warnings, part)
+            metric_cache.add_scores_to_cache(content_hashes, scores, recorded_warnings, encoded_table)
 
     def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
-        """Return whether the run folder already has scores of this metric on this batch."""
+        """Return whether the run folder has scores of this metric for this batch."""
         return self.run_scores is not None and self.run_scores.has_batch_scores(metric, batch_number)
 
     def reload_scores(self) -> None:
-        """Read the run folder and the cache again, to see scores that other processes have stored
-        meanwhile.
-        """
+        """Look at the run folder and the cache again, to see scores that other processes have added."""
         if self.run_scores is not None:
             self.run_scores.reload_scores()
         for metric_cache in self._metric_caches.values():
             metric_cache.clear_loaded_scores()
 
     def make_store_opener(self) -> Callable[[Sequence[Metric]], CachedScores]:
-        """Return a function that another process can call to open the same run folder and cache."""
+        """Return a function with which another process can open the same run folder and cache."""
         run_address = None
         if self.run_scores is not None:
             run_address = format_path_for_user(self.run_scores.folder.absolute())
@@ -100,7 +98,7 @@ class CachedScores:
 def open_cached_scores(
     run_address: str | None, cache_address: str, metrics: Sequence[Metric]
 ) -> CachedScores:
-    """Open the scores that are stored in a run folder and in a cache, both given by a path or a remote
+    """Open the scores that are stored in a run folder and in a cache. Each is given by a path or a remote
     address.
     """
     run_scores = None if run_address is None else RunScores(convert_to_local_path(run_address))

@@ -21,8 +21,8 @@ TEXTS_ENTRY = "perturbed outputs"
 
 
 class CachedTexts:
-    """Stores perturbed outputs and other texts in a run folder (if there is one) and in a cache that several
-    runs share.
+    """Stores lists of texts, such as outputs that were made worse, in a run folder (if there is one) and in a
+    cache that several runs share.
 
     `environment` is everything that the texts depend on beyond what their names say.
     """
@@ -68,7 +68,7 @@ class CachedTexts:
             )
 
     def get_store_of_this_run(self) -> RunTexts | None:
-        """Return the texts of the run folder alone, for texts that other runs must not reuse; None without a
+        """Return the store of the run folder, for texts that other runs must not reuse. None if there is no
         run folder.
 
         Texts made by user code belong there: no hash covers everything they depend on.

@@ -20,8 +20,8 @@ _WRITER_NAME = re.compile(r"(?P<process>\d+)-\d+@(?P<machine>.+)")
 
 
 def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True) -> None:
-    """Write bytes to a file so that, whatever happens, the file is either complete or absent. A file in a
-    remote folder is uploaded.
+    """Write bytes to a file that, whatever happens, is either complete or absent. A file in a remote folder
+    is uploaded.
 
     A `durable` file survives a power failure. Parts need not: their checksum shows whether they are intact.
     """
@@ -36,8 +36,8 @@ def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True
 
 @contextmanager
 def replace_file_atomically(path: Path) -> Iterator[Path]:
-    """Context manager that yields a temporary path to write to. After the block, the temporary file takes the
-    place of `path`.
+    """Context manager that yields the path of a temporary file to write. After the block, this file replaces
+    `path`.
     """
     with create_temporary_file(path) as temporary:
         yield temporary
@@ -47,8 +47,8 @@ def replace_file_atomically(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def create_temporary_file(path: Path) -> Iterator[Path]:
-    """Context manager that yields the path of a temporary file in the folder of `path`, and deletes this file
-    if an error occurs in the block.
+    """Context manager that yields the path of a temporary file beside `path`. If an error occurs in the
+    block, the file is deleted.
 
     The name says which process writes it, so that `delete_abandoned_temporary_files` knows whether it still
     runs.
@@ -74,15 +74,13 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
 
 
 def find_final_name_of_temporary_file(temporary_file: Path) -> str | None:
-    """Return the name that an unfinished temporary file will get when it is complete; None if the file is not
-    temporary.
-    """
+    """Return the name that a temporary file gets when it is complete; None if the file is not temporary."""
     match = _TEMPORARY_NAME.fullmatch(temporary_file.name)
     return None if match is None else match["name"]
 
 
 def delete_abandoned_temporary_files(folder: Path) -> None:
-    """Delete the temporary files that processes of this machine left behind when they were stopped."""
+    """Delete temporary files of processes that have ended. Files of other machines are kept."""
     for path in folder.rglob(".*.part"):
         temporary = _TEMPORARY_NAME.fullmatch(path.name)
         writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
@@ -103,7 +101,7 @@ def _get_machine_name() -> str:
 
 
 def _is_process_running(process_id: int) -> bool:
-    """Return whether a process of this machine is running."""
+    """Return whether a process with this id is running on this machine."""
     if os.name == "nt":  # signal 0 is Ctrl-C there
         return True
     try:

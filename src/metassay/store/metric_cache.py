@@ -53,7 +53,7 @@ def can_share_scores_between_runs(metric: Metric) -> bool:
 
 
 def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
-    """Describe what the scores of a metric depend on besides the texts: its parameters, and the versions of
+    """Return what the scores of a metric depend on besides the texts: its parameters, and the versions of
     libraries and dictionaries.
     """
     versions = collect_versions(SCORING_PACKAGES) | list_resource_versions(metric.dictionary_languages)
@@ -67,8 +67,8 @@ def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
 def hash_code_versions_and_metrics(
     code_and_versions: Mapping[str, Any], metrics: Sequence[Metric], other_dependencies: Sequence[Any]
 ) -> str:
-    """Return a hash of the code, versions and metrics that the results of a run depend on. Settings and data
-    are not included.
+    """Return a hash of everything that the results of a run depend on besides settings and data: code,
+    versions and metrics.
 
     A finished run whose hash differs is computed again.
     """
@@ -86,23 +86,23 @@ def find_cache_subfolder(cache_folder: Path, metric_and_versions: str) -> Path:
 
 
 def write_dependency_description(folder: Path, description: Mapping[str, Any]) -> None:
-    """Write a file to a cache folder that describes which metric and library versions its contents were
-    computed with, unless it exists.
+    """Write the file `about.json` to a cache folder, unless it exists. It says with which metric and library
+    versions the contents were computed.
     """
     if not (folder / DESCRIPTION_FILE).is_file():
         write_json(folder / DESCRIPTION_FILE, description)
 
 
 def _does_score_depend_on_batch(metric: Metric) -> bool:
-    """Return whether the score of an output may change with the other outputs in its batch, as for neural
+    """Return whether the score of an output may change with the other outputs in its batch, as in neural
     networks.
     """
     return metric.cost_class != COST_CLASSES[0]
 
 
 class MetricCache:
-    """Stores the scores of one metric in a cache folder. Scores are kept apart for each installed version of
-    the libraries that the metric uses.
+    """Stores the scores of one metric in a cache folder. Scores that were computed with other versions of
+    libraries are kept apart.
     """
 
     def __init__(self, metric: Metric, cache: Path) -> None:
@@ -114,7 +114,7 @@ class MetricCache:
         self._lock = threading.Lock()
 
     def fill_in_cached_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
-        """Replace the missing scores (NaN) in an array by cached scores of the same outputs.
+        """Replace missing scores (NaN) in an array by the cached scores of the same outputs.
 
         Returns the warnings of the batch if its scores were cached as a batch. Scores with warnings are
         cached that way, since a warning belongs to a batch.
@@ -137,8 +137,9 @@ class MetricCache:
         recorded_warnings: RecordedWarnings,
         encoded_table: EncodedTable | None = None,
     ) -> None:
-        """Write those scores to the cache that it does not have yet. `encoded_table` holds the same scores as
-        the bytes of a file, if the caller has them.
+        """Write scores to the cache, except those that it has already.
+
+        `encoded_table` has the same scores as the bytes of a file, if the caller has them.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
@@ -171,15 +172,15 @@ class MetricCache:
             )
 
     def clear_loaded_scores(self) -> None:
-        """Discard the scores held in memory, so that scores which other processes have cached meanwhile are
-        read too.
+        """Discard the scores in memory. The next lookup reads the files again, with the scores that other
+        processes have added.
         """
         with self._lock:
             self._single_scores = None
 
     def _read_single_scores(self) -> pl.DataFrame:
-        """Read all cached scores that do not depend on other outputs, as a table sorted by the hash of the
-        output.
+        """Read all cached scores that do not depend on other outputs in the batch, as a table sorted by the
+        hash of the output.
         """
         with self._lock:
             if self._single_scores is None:
@@ -196,7 +197,9 @@ class MetricCache:
             return self._single_scores
 
     def _fill_in_cached_batch_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
-        """Replace missing scores (NaN) in an array if exactly this batch of outputs is in the cache."""
+        """Replace missing scores (NaN) in an array if the cache has the scores of exactly this batch of
+        outputs.
+        """
         for path in list_files(self.folder, f"batch-{_hash_batch_contents(content_hashes)}-*.parquet"):
             part = read_parquet_file(path)
             if part is not None:
@@ -208,13 +211,13 @@ class MetricCache:
 
 
 def _hash_batch_contents(content_hashes: Hashes) -> str:
-    """Return one hash for all outputs of a batch, which does not depend on their order."""
+    """Return one hash for all outputs of a batch. The order of the outputs does not matter."""
     return hash_bytes(content_hashes[argsort_hashes(content_hashes)].tobytes())
 
 
 def _mark_file_as_used(path: Path) -> None:
-    """Set the modification time of a cache file to now, since files that were not used for longest are
-    deleted first.
+    """Set the modification time of a cache file to now. Files that were not used for longest are deleted
+    first.
     """
     with suppress(OSError):
         os.utime(path)

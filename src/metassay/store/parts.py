@@ -33,8 +33,8 @@ class EncodedTable:
 
 
 def encode_table_as_parquet(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> EncodedTable:
-    """Encode a table of scores or texts as the bytes of a Parquet file, with the warnings that were issued
-    when it was computed.
+    """Encode a table of scores or texts as the bytes of a Parquet file, together with the warnings that were
+    issued during the computation.
     """
     buffer = io.BytesIO()
     metadata = {_WARNINGS_KEY: json.dumps(recorded_warnings, ensure_ascii=False)}
@@ -45,14 +45,14 @@ def encode_table_as_parquet(table: pl.DataFrame, recorded_warnings: RecordedWarn
 
 
 def write_parquet_file(folder: Path, name: str, encoded_table: EncodedTable) -> Path:
-    """Write the bytes of a Parquet file to a folder. The file name is `NAME-CHECKSUM.parquet`."""
+    """Write an encoded Parquet file to a folder as `NAME-CHECKSUM.parquet`, and return its path."""
     path = folder / f"{name}-{encoded_table.checksum}.parquet"
     write_bytes(path, encoded_table.content, durable=False)
     return path
 
 
 def read_parquet_file(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
-    """Read a table and its recorded warnings from a Parquet file; None if the file is missing or damaged.
+    """Read a table and its warnings from a Parquet file; None if the file is missing or damaged.
 
     A broken part is renamed and reported.
     """
@@ -90,7 +90,8 @@ def hash_bytes(content: bytes) -> str:
 
 
 def make_safe_file_name(text: str) -> str:
-    """Convert a text such as `chrF(word_order=2)` to at most 60 characters that are allowed in file names.
+    """Replace characters that are not allowed in file names, such as brackets, and shorten the text to at
+    most 60 characters.
 
     >>> make_safe_file_name("chrF(word_order=2)")
     'chrf-word_order-2'
@@ -105,7 +106,7 @@ def log_note_for_user(message: str) -> None:
 
 
 class PartIndex:
-    """Finds and replaces the Parquet files of a folder by their names without the checksum.
+    """Finds and replaces Parquet files in a folder by their names without the checksum.
 
     The folder is listed once; after that, the index knows only what this process writes.
     """
@@ -117,14 +118,14 @@ class PartIndex:
         self._paths: dict[str, list[Path]] | None = None
 
     def find_files_by_name(self, name: str) -> list[Path]:
-        """Return the files with this name. There are two if a process was killed while it replaced one by the
-        other.
+        """Return the files that have this name without their checksums. There are two if a process was killed
+        while it replaced one by the other.
         """
         with self._lock:
             return self._list_files_by_name().get(name, [])
 
     def replace_stored_file(self, name: str, encoded_table: EncodedTable) -> None:
-        """Write a file, then delete the older files of the same name."""
+        """Write a file, then delete older files with the same name."""
         # The new part is written before the old one is deleted: a killed process leaves two parts, never
         # none.
         path = write_parquet_file(self.folder, name, encoded_table)
@@ -135,14 +136,14 @@ class PartIndex:
             self._list_files_by_name()[name] = [path]
 
     def clear_file_list(self) -> None:
-        """Discard the list of files, so that the folder is listed again and files of other processes are
-        found.
+        """Discard the list of files. The next search lists the folder again and finds files of other
+        processes.
         """
         with self._lock:
             self._paths = None
 
     def _list_files_by_name(self) -> dict[str, list[Path]]:
-        """Return the paths of the files in the folder by their names without checksum. The folder is listed
+        """Return the paths of the files in the folder by their names without checksums. The folder is listed
         only once.
         """
         if self._paths is None:

@@ -60,10 +60,10 @@ def is_copy_of_remote_path(path: Path) -> bool:
 
 
 def download_run_if_remote(path: str | Path) -> Path:
-    """Return the local folder of a run. If the run is remote, its files are downloaded, except for its many
-    files of scores and texts.
+    """Return the local folder of a run. If the run is remote, its files are downloaded first, except for the
+    many files with scores and texts.
 
-    Of a remote folder that is no run, nothing is downloaded.
+    Nothing is downloaded from a remote folder that is not a run.
     """
     folder = convert_to_local_path(path)
     if is_remote_path(path) and is_copy_of_remote_path(folder):
@@ -76,8 +76,8 @@ def download_run_if_remote(path: str | Path) -> Path:
 
 
 def download_runs_if_remote(path: str | Path) -> Path:
-    """Return a local folder that is a run or has runs in its subfolders. If it is remote, the files of all
-    these runs are downloaded.
+    """Return a local folder that is a run or has runs in its subfolders. If it is remote, the files of these
+    runs are downloaded first.
     """
     folder = download_run_if_remote(path)
     if is_remote_path(path) and is_copy_of_remote_path(folder) and not (folder / MANIFEST).exists():
@@ -88,7 +88,7 @@ def download_runs_if_remote(path: str | Path) -> Path:
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """List the files in a folder whose names match a pattern. In the copy of a remote folder, files that are
+    """List the files in a folder whose names match a pattern. In the copy of a remote folder, files that were
     not downloaded yet are included.
     """
     names = {path.name for path in folder.glob(pattern)}
@@ -99,9 +99,7 @@ def list_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def download_file_if_remote(path: Path) -> None:
-    """Download a file from the remote folder that its local folder is a copy of, unless it is there
-    already.
-    """
+    """Download a file if its folder is the copy of a remote folder and the file is not there yet."""
     # Most runs are local. The check of `_mirrors` saves them a look at the disk for every part.
     if not _mirrors or path.exists():
         return
@@ -111,7 +109,7 @@ def download_file_if_remote(path: Path) -> None:
 
 
 def upload_file_if_remote(path: Path) -> None:
-    """Upload a finished file, if its local folder is the copy of a remote folder."""
+    """Upload a finished file if its folder is the copy of a remote folder."""
     # The words of `purpose` become part of the error message.
     with _open_remote_original(path, purpose="written") as original:
         if original is None:
@@ -129,7 +127,7 @@ def upload_file_if_remote(path: Path) -> None:
 
 
 def delete_file(path: Path) -> None:
-    """Delete a file, and also its remote original if its local folder is the copy of a remote folder."""
+    """Delete a file. If its folder is the copy of a remote folder, the remote file is deleted, too."""
     path.unlink(missing_ok=True)
     with _open_remote_original(path, purpose="removed") as original:
         if original is not None:
@@ -139,7 +137,9 @@ def delete_file(path: Path) -> None:
 
 
 def upload_file_in_background(path: Path) -> None:
-    """Upload a file to which lines are still added, every 30 seconds and when the program ends."""
+    """Upload a file that is still growing every 30 seconds and when the program ends. A file that is not a
+    copy of a remote file is ignored.
+    """
     if not is_copy_of_remote_path(path) or path in _growing_files:
         return
     if not _growing_files:
@@ -149,8 +149,8 @@ def upload_file_in_background(path: Path) -> None:
 
 
 def upload_growing_files() -> None:
-    """Upload the files registered with `upload_file_in_background` that have grown since they were last
-    uploaded.
+    """Upload the files registered with `upload_file_in_background` that have changed since their last
+    upload.
     """
     # A copy, because another thread may add files during the loop.
     for path, uploaded_size in list(_growing_files.items()):
@@ -160,7 +160,7 @@ def upload_growing_files() -> None:
 
 
 def _upload_periodically() -> None:
-    """Upload growing files every 30 seconds; a background thread runs this."""
+    """Upload growing files every 30 seconds, without end; a background thread runs this function."""
     while True:
         time.sleep(_UPLOAD_INTERVAL)
         with suppress(InputError):  # the next attempt may succeed; the last one reports the failure
@@ -177,8 +177,8 @@ def _upload_at_exit() -> None:
 
 @contextmanager
 def _open_remote_original(path: Path, *, purpose: str = "read") -> Iterator[tuple[Any, str] | None]:
-    """Context manager that yields the file system and path of the remote file that a local path is a copy of,
-    or None if it is not a copy.
+    """Context manager that yields the file system and path of the remote file of which a local path is a
+    copy; None if it is not a copy.
     """
     if not is_copy_of_remote_path(path):
         yield None
@@ -188,7 +188,7 @@ def _open_remote_original(path: Path, *, purpose: str = "read") -> Iterator[tupl
 
 
 def _list_remote_file_names(file_system: Any, folder: str) -> list[str]:
-    """List the names of the files in a remote folder. The list is empty if the folder does not exist."""
+    """List the names of the files in a remote folder; an empty list if the folder does not exist."""
     try:
         paths = file_system.ls(folder, detail=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -198,7 +198,7 @@ def _list_remote_file_names(file_system: Any, folder: str) -> list[str]:
 
 
 def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> None:
-    """Download the files of a remote run, except for its many files of scores and texts. Nothing is
+    """Download the files of a remote run, except for the many files with scores and texts. Nothing is
     downloaded from a folder that is not a run.
     """
     names = _list_remote_file_names(file_system, remote_folder)
@@ -214,8 +214,8 @@ def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> N
 
 
 def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
-    """Download a file so that it is either complete or absent. If the remote file does not exist, nothing
-    happens.
+    """Download a file so that it is either complete or absent. A remote file that does not exist is
+    ignored.
     """
     temporary = path.with_name(_make_temporary_file_name(path.name))
     with suppress(FileNotFoundError):

@@ -43,8 +43,8 @@ _RUN_AGAIN = "Repeat the run in another folder."
 
 
 class RunFolder:
-    """The folder with all files of one run of a command. A run of the same command, settings and data
-    continues in it.
+    """The folder with all files of one run of a command. The same command with the same settings and data
+    continues the run.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
@@ -67,10 +67,10 @@ class RunFolder:
         *,
         data_fingerprint: Mapping[str, Any] | None = None,
     ) -> RunFolder:
-        """Open a folder for writing: a new one, or one with a run of the same settings and data, which is
-        then resumed.
+        """Open a folder to write a run into: a new or empty folder, or one that has a run with the same
+        settings and data, which is then continued.
 
-        Any other folder is refused.
+        Any other folder raises an error.
         """
         folder = download_run_if_remote(path)
         run = cls(folder, identity)
@@ -110,7 +110,7 @@ class RunFolder:
 
     @classmethod
     def open_for_reading(cls, path: str | Path) -> RunFolder:
-        """Open the folder of a finished or interrupted run for reading."""
+        """Open the folder of a finished or interrupted run, to read its files."""
         folder = download_run_if_remote(path)
         manifest = read_manifest(folder)
         run = cls(folder, manifest.get("identity", {}))
@@ -128,21 +128,21 @@ class RunFolder:
         return RunScores(self.path / SCORES_FOLDER)
 
     def open_stored_texts(self, dependencies: str) -> RunTexts:
-        """Return the texts stored in the folder that were made with the described versions of code and
+        """Open the texts in the folder that were computed with the described versions of code and
         libraries.
         """
         return RunTexts(self.path / TEXTS_FOLDER, dependencies)
 
     def build_manifest(self, extra_entries: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the content of `manifest.json`: what identifies the run and its data, and the given
+        """Return the content of `manifest.json`: what identifies the run and its data, and additional
         entries.
         """
         data = {"data": self.data} if self.data else {}
         return {"schema_version": 1, "identity": self.identity, **data, **extra_entries}
 
     def write_manifest(self, extra_entries: Mapping[str, Any]) -> None:
-        """Write `manifest.json`. It is written last, because it says that all other files are complete."""
-        # The manifest comes last in a remote folder as well: it says that everything else is there.
+        """Write `manifest.json`, after uploading files that are still growing."""
+        # The manifest must come last in a remote folder: it says that all other files are complete.
         upload_growing_files()
         write_json(self.path / MANIFEST, self.build_manifest(extra_entries))
 
@@ -159,7 +159,7 @@ class RunFolder:
         write_bytes(self.path / file_name, content.encode())
 
     def write_result_files(self, file_contents: Mapping[str, Any], **entries: Any) -> None:
-        """Write the files of a result, and then the manifest with their checksums, which marks the run as
+        """Write the files of a result. Then write the manifest with their checksums, which marks the run as
         finished.
 
         Names ending in `.json` take JSON values, `.parquet` and `.csv` tables; others, and `.csv` too, text.
@@ -178,8 +178,8 @@ class RunFolder:
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
     def has_finished_results(self, dependency_hash: str) -> bool:
-        """Return whether the folder has complete and unchanged results that were computed with these versions
-        of code and libraries.
+        """Return whether the folder has complete and unchanged results that were computed with the same code,
+        versions and metrics.
 
         `dependency_hash` is what `hash_code_versions_and_metrics` returns.
         """
@@ -204,8 +204,8 @@ class RunFolder:
         return True
 
     def find_file(self, file_name: str) -> Path | None:
-        """Return the path of a file in the folder; None if it does not exist. A link that leads out of the
-        folder raises an error.
+        """Return the path of a file in the folder; None if there is no such file. A link that leads out of
+        the folder raises an error.
         """
         path = self.path / file_name
         # A run folder may come from somebody else, and a link in it could point to any file of the reader.
@@ -214,8 +214,8 @@ class RunFolder:
         return path if path.is_file() else None
 
     def find_intact_file(self, file_name: str) -> Path | None:
-        """Return the path of a file in the folder; None if it does not exist. A file that was changed after
-        the run raises an error.
+        """Return the path of a file in the folder; None if there is no such file. A file that was changed
+        after the run raises an error.
 
         Files without a checksum (notes, timings, files of unfinished runs) are not checked.
         """
@@ -233,7 +233,7 @@ class RunFolder:
         return path
 
     def update_checksum_in_manifest(self, file_name: str) -> None:
-        """Update the checksum of a file in the manifest, after the file of a finished run was written
+        """Write the new checksum of a file to the manifest, after the file of a finished run was written
         again.
         """
         manifest = read_manifest(self.path)
@@ -246,14 +246,12 @@ class RunFolder:
         return _read_untrusted_json(self._find_result_file(file_name))
 
     def read_result(self, file_name: str, result_type: type[ResultT]) -> ResultT:
-        """Read a result from its JSON file and check that it has the fields of its type, because users may
-        have edited it.
-        """
+        """Read a result from its JSON file, and check its fields, because users may have edited the file."""
         file = self._find_result_file(file_name)
         return decode_json(file.read_bytes(), result_type, str(file))
 
     def _find_result_file(self, file_name: str) -> Path:
-        """Return the path of a result file. If it does not exist, raise an error that says the run has not
+        """Return the path of a result file. Without this file, raise an error that says that the run has not
         finished.
         """
         file = self.find_intact_file(file_name)
@@ -267,7 +265,7 @@ class RunFolder:
 
     @contextmanager
     def report_unreadable_results(self) -> Iterator[None]:
-        """Context manager that turns errors in the block into an error message which says that the results of
+        """Context manager that turns an unexpected error in the block into the message that the results of
         this run cannot be read.
 
         Each file may be valid while their contents contradict each other.
@@ -286,7 +284,7 @@ class RunFolder:
 
 
 def read_manifest(run_folder: Path) -> dict[str, Any]:
-    """Read `manifest.json` of a run folder. A folder without this file raises an error."""
+    """Read `manifest.json` of a run folder; raise an error if the folder has no such file."""
     file = run_folder / MANIFEST
     check_readable_path(str(run_folder))
     if not file.is_file():
@@ -305,8 +303,8 @@ def read_manifest(run_folder: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4096)
 def _hash_file_cached(file: Path, inode: int, file_size: int, modification_time: int) -> str | None:
-    """Return the checksum of a file. It is cached and computed again only if the size or modification time of
-    the file changes.
+    """Return the checksum of a file. It is computed again only if the size or modification time has
+    changed.
     """
     del inode, file_size, modification_time
     return _hash_file(file)
@@ -322,8 +320,8 @@ def _hash_file(file: Path) -> str | None:
 
 
 def _has_files_of_other_programs(folder: Path) -> bool:
-    """Return whether a folder without `manifest.json` contains files that no run wrote, so that a run must
-    not write there.
+    """Return whether a folder without `manifest.json` has files that are not part of a run. A run must not
+    write to such a folder.
     """
     # A remote folder without a manifest is empty here, because nothing of it is downloaded. It exists only if
     # there are remote files.
@@ -333,7 +331,9 @@ def _has_files_of_other_programs(folder: Path) -> bool:
 
 
 def _read_untrusted_json(file: Path) -> Any:
-    """Read JSON that somebody may have edited. Invalid files raise an error with a message for the user."""
+    """Read a JSON file that somebody may have edited. An invalid file raises an error with a message for the
+    user.
+    """
     try:
         text = file.read_text(encoding="utf-8")
         content = json.loads(text, parse_constant=_reject_json_constant)

@@ -34,8 +34,8 @@ class RunScores:
     def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Load the stored scores of a metric on a batch, and the warnings issued when they were computed. A
-        score that is not stored is NaN.
+        """Return the stored scores of a metric for a batch of outputs, and the warnings that the metric
+        issued then. A score that is not stored is NaN.
         """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
@@ -56,8 +56,8 @@ class RunScores:
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the scores of a metric on a batch, in place of those stored before. Scores that are NaN are
-        not stored.
+        """Store the scores of a metric for a batch of outputs, in place of older ones. Scores that are NaN
+        are not stored.
         """
         self.write_scores_to_parquet_file(
             metric,
@@ -68,21 +68,19 @@ class RunScores:
     def write_scores_to_parquet_file(
         self, metric: Metric, batch_number: int, encoded_table: EncodedTable
     ) -> None:
-        """Store the scores of a metric on a batch that are encoded as the bytes of a file already."""
+        """Store scores of a metric for a batch of outputs that are encoded as a Parquet file already."""
         self._parts.replace_stored_file(_make_score_file_name(metric, batch_number), encoded_table)
 
     def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
-        """Return whether scores of this metric on this batch are stored."""
+        """Return whether any scores of this metric for this batch are stored."""
         return bool(self._parts.find_files_by_name(_make_score_file_name(metric, batch_number)))
 
     def reload_scores(self) -> None:
-        """List the files of the run folder again, to see scores that other processes have stored
-        meanwhile.
-        """
+        """Look at the files in the run folder again, to see scores that other processes have added."""
         self._parts.clear_file_list()
 
     def make_store_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
-        """Return a function that another process can call to open the scores of the same run folder."""
+        """Return a function with which another process can open the scores of the same run folder."""
         return partial(open_stored_scores_of_run, format_path_for_user(self.folder.absolute()))
 
 
@@ -94,8 +92,8 @@ def open_stored_scores_of_run(run_address: str, metrics: Sequence[Metric] = ()) 
 
 
 def _make_score_file_name(metric: Metric, batch_number: int) -> str:
-    """Return the file name for the scores of a metric on a batch. It includes a hash of the parameters and
-    version of the metric.
+    """Return the name of the file with the scores of a metric for a batch. It includes a hash of the metric's
+    parameters and version.
     """
     return (
         f"part-{make_safe_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"

@@ -18,8 +18,7 @@ from metassay.store.parts import (
 
 
 class RunTexts:
-    """Stores lists of texts by name in a run folder: perturbed outputs, and what perturbations computed from
-    all texts.
+    """Stores lists of texts, such as outputs that were made worse, by name in a run folder.
 
     `dependencies` is everything that the texts depend on beyond what their names say.
     """
@@ -47,17 +46,17 @@ class RunTexts:
         self.write_texts_to_parquet_file(cache_key, encode_texts_as_parquet(texts))
 
     def write_texts_to_parquet_file(self, name: str, encoded_table: EncodedTable) -> None:
-        """Store texts that are encoded as the bytes of a file already."""
+        """Store a list of texts that is encoded as a Parquet file already."""
         self._parts.replace_stored_file(self._make_text_file_name(name), encoded_table)
 
     def get_store_of_this_run(self) -> RunTexts:
-        """Return a store for texts that other runs must not reuse: this one, since a run folder belongs to
-        one run.
+        """Return the store for texts that other runs must not reuse. It is this object, because a run folder
+        belongs to a single run.
         """
         return self
 
     def _make_text_file_name(self, name: str) -> str:
-        """Return the file name for the list of texts with this name."""
+        """Return the file name of the list of texts with this name, without the checksum."""
         # The first word is the spec of the perturbation. It is only for people; the hash identifies the
         # texts.
         readable_name = make_safe_file_name(name.partition(" ")[0])

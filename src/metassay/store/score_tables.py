@@ -10,8 +10,8 @@ from metassay.stats.hashes import Hashes, argsort_hashes, look_up_hashes
 
 
 def make_score_table(content_hashes: Hashes, scores: Scores) -> pl.DataFrame:
-    """Build a table of scores and of the hashes of the scored outputs, sorted by hash and without undefined
-    scores (NaN).
+    """Build a table of scores and the hashes of the scored outputs, sorted by hash. Undefined scores (NaN)
+    are left out.
     """
     defined = ~np.isnan(scores)
     content_hashes = content_hashes[defined]
@@ -23,7 +23,7 @@ def make_score_table(content_hashes: Hashes, scores: Scores) -> pl.DataFrame:
 
 
 def copy_scores_from_table(table: pl.DataFrame, content_hashes: Hashes, scores: Scores) -> None:
-    """Copy scores from a table into an array, for the outputs whose hashes are in the table."""
+    """Copy scores from a table into an array, for those outputs whose hashes the table has."""
     positions = look_up_hashes(content_hashes, table["high"].to_numpy(), table["low"].to_numpy())
     is_found = positions >= 0
     scores[is_found] = table["score"].to_numpy()[positions[is_found]]

@@ -14,7 +14,7 @@ from metassay.store.files import create_temporary_file
 
 
 class ScratchTables:
-    """Writes tables to temporary files that need not be kept after the process ends.
+    """Writes tables to temporary files, which nobody needs after the process has ended.
 
     If the process is killed, `delete_abandoned_temporary_files` finds them by their names.
     """
@@ -36,7 +36,7 @@ class ScratchTables:
         return file
 
     def delete(self) -> None:
-        """Delete all temporary files. Tables that are memory-mapped from them can still be read."""
+        """Delete all temporary files. Tables that are memory-mapped from these files can still be read."""
         # Another process may have tables in the folder, and Windows does not delete mapped files.
         with suppress(OSError):
             for file in self.files:

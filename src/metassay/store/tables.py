@@ -20,7 +20,7 @@ _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file with a line break after every entry of the outer objects. NaN and infinity raise an
+    """Write a JSON file with each entry of the outer objects on its own line. NaN and infinity raise an
     error.
     """
     write_bytes(path, f"{_format_json(content)}\n".encode())
@@ -57,8 +57,8 @@ def write_parquet_table(
 
 
 def _format_json(content: Any, line_break_depth: int = 2) -> str:
-    """Format JSON with line breaks in the outer `line_break_depth` levels only, which makes differences
-    between files readable.
+    """Format JSON with line breaks in the outer levels only, which makes differences between files
+    readable.
     """
     # The encoder of the standard library breaks all lines or none.
     if line_break_depth and content and isinstance(content, dict):

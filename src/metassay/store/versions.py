@@ -25,8 +25,8 @@ _LANGUAGE_PACKAGES = (
 
 
 def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
-    """Return the version numbers of metassay, of Python, and of those of the named packages that are
-    installed.
+    """Return the versions of metassay, of Python and of several packages. Packages that are not installed are
+    left out.
     """
     versions: dict[str, Any] = {"metassay": metassay.__version__, "python": platform.python_version()}
     for package in packages:
@@ -37,8 +37,8 @@ def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", 
 
 
 def collect_code_and_package_versions(languages: Iterable[str | None]) -> dict[str, Any]:
-    """Return a hash of the code of metassay, and the versions of packages and dictionaries, on which results
-    depend.
+    """Return what results depend on besides settings and data: a hash of metassay's code, and the versions of
+    packages and dictionaries.
     """
     base_languages = {get_base_language(language) for language in languages if language}
     return {

@@ -19,7 +19,7 @@ LAST_BIT = np.uint64(63)
 
 @kernel
 def count_blocks_of_64_bits(bit_count: int) -> int:
-    """Return how many integers of 64 bits a vector with this number of bits needs."""
+    """Return how many 64-bit integers a vector with this number of bits needs."""
     return (bit_count + 63) // 64
 
 
@@ -27,7 +27,7 @@ def count_blocks_of_64_bits(bit_count: int) -> int:
 def fill_token_position_bitmasks(
     token_ids: TokenIds, row_of_token: TokenIds, position_bitmasks: BitVectors
 ) -> None:
-    """Set, for each token of a sequence, the bits of the positions at which it occurs.
+    """Set the bits of all positions at which each token of a sequence occurs.
 
     Tokens get rows from 1 on, in the order in which they occur; `row_of_token` must be 0 for all of them
     before. Row 0 is left to tokens that do not occur.
@@ -47,6 +47,8 @@ def fill_token_position_bitmasks(
 
 @kernel
 def set_token_rows_to_zero(token_ids: TokenIds, row_of_token: TokenIds) -> None:
-    """Reset the rows of the tokens of a sequence to 0, so that the array can be used for another sequence."""
+    """Set the entries of a sequence's tokens back to 0, so that the array can be used for another
+    sequence.
+    """
     for i in range(len(token_ids)):
         row_of_token[token_ids[i]] = 0

@@ -34,8 +34,9 @@ def compute_longest_common_subsequence_lengths(
     output_numbers: Positions,
     reference_numbers: Positions,
 ) -> NDArray[np.int64]:
-    """Compute, for each output, how many tokens the longest common subsequence with its reference has:
-    [inputs].
+    """Compute the length of the longest common subsequence of each output and its reference, in tokens.
+
+    Returns [inputs].
 
     Inputs with the same reference should follow each other, because each reference is prepared only when it
     differs from the one before.

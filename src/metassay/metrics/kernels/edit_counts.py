@@ -43,8 +43,7 @@ def count_token_edits_by_kind(
     output_numbers: Positions,
     reference_numbers: Positions,
 ) -> NDArray[np.int64]:
-    """Count, for each output, the tokens that equal those of its reference (hits), and those that are
-    substituted, deleted or inserted.
+    """Count the hits, substitutions, deletions and insertions that turn each reference into its output.
 
     Returns [inputs, 4]. The first entry is −1 where both sequences are so long that the caller must ask
     rapidfuzz itself.
@@ -88,7 +87,7 @@ def count_token_edits_by_kind(
 
 @kernel
 def _compute_common_prefix_length(first_sequence: TokenIds, second_sequence: TokenIds) -> int:
-    """Return the number of equal tokens at the start of two sequences."""
+    """Return the number of tokens at the start of two sequences that are equal in both."""
     n = 0
     while n < len(first_sequence) and n < len(second_sequence) and first_sequence[n] == second_sequence[n]:
         n += 1
@@ -97,7 +96,7 @@ def _compute_common_prefix_length(first_sequence: TokenIds, second_sequence: Tok
 
 @kernel
 def _compute_common_suffix_length(first_sequence: TokenIds, second_sequence: TokenIds) -> int:
-    """Return the number of equal tokens at the end of two sequences."""
+    """Return the number of tokens at the end of two sequences that are equal in both."""
     n = 0
     while (
         n < len(first_sequence)
@@ -110,8 +109,8 @@ def _compute_common_suffix_length(first_sequence: TokenIds, second_sequence: Tok
 
 @kernel
 def _must_be_aligned_by_rapidfuzz(reference_length: int, output_length: int) -> bool:
-    """Return whether two sequences are so long that the library rapidfuzz aligns them in parts, and may find
-    another alignment.
+    """Return whether two sequences are so long that the library rapidfuzz splits them and may find another
+    alignment.
     """
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
@@ -126,8 +125,8 @@ def _compute_bit_parallel_edit_distance(
     distance_increases: BitVectors,
     distance_decreases: BitVectors,
 ) -> None:
-    """Compute the rows of the edit distance matrix of two token sequences, as bit vectors that say where the
-    distance rises and falls.
+    """Compute the edit distance matrix of two token sequences as bit vectors, which say where the distance
+    rises and falls.
 
     Bit i of block b of `distance_increases` (`distance_decreases`) is set where the distance grows (falls) by
     one from reference position 64·b + i − 1 to the next. Names of the vectors in Hyyrö (2003):
@@ -168,8 +167,9 @@ def _count_edits_along_best_alignment(
     distance_decreases: BitVectors,
     counts_by_kind: NDArray[np.int64],
 ) -> None:
-    """Trace the alignment of two token sequences with the fewest edits from its end, and count its edits by
-    kind.
+    """Count the edits of each kind in the alignment of two token sequences with the fewest edits.
+
+    The alignment is followed from its end to its start.
     """
     blocks = count_blocks_of_64_bits(len(reference))
     i = len(reference)

@@ -26,10 +26,10 @@ def find_unmatched_words(
     output_numbers: Positions,
     reference_numbers: Positions,
 ) -> NDArray[np.bool_]:
-    """Find the words for which METEOR needs stems: an output and its reference contain them with different
-    frequency.
+    """Find the words that an output contains more often or less often than its reference. METEOR needs the
+    stems of only these words.
 
-    The others always find an equal word, so that METEOR never needs their stems.
+    Every other word finds an equal word in the other text.
     """
     is_unmatched = np.zeros(vocabulary_size, np.bool_)
     surplus = np.zeros(vocabulary_size, np.int64)
@@ -62,10 +62,8 @@ def find_unmatched_stems(
     stem_of_word: TokenIds,
     stem_count: int,
 ) -> NDArray[np.bool_]:
-    """Find the stems for which METEOR needs synonyms: an output contains one more often than its reference,
-    which has other words left.
-
-    METEOR needs synonyms of these stems only.
+    """Find the stems for which METEOR needs synonyms: an output contains the stem more often than its
+    reference, and that reference has other words left.
     """
     is_unmatched = np.zeros(stem_count, np.bool_)
     surplus = np.zeros(vocabulary_size, np.int64)
@@ -197,8 +195,8 @@ def _align_words_by_stem_or_synonym(
     reference_position_of_output: TokenIds,
     is_reference_word_unaligned: NDArray[np.bool_],
 ) -> int:
-    """Align the remaining words of an output and its reference if their stems are equal, or else if they are
-    synonyms. Returns the number of words aligned here.
+    """Align the remaining words of an output and its reference by equal stems, and then by synonyms. Returns
+    the number of words that are aligned here.
     """
     matches = 0
     for j in range(len(reference)):
@@ -231,7 +229,7 @@ def _align_words_by_stem_or_synonym(
 
 @kernel
 def _count_meteor_chunks(aligned_positions: TokenIds) -> int:
-    """Count the groups of neighbouring aligned words that stand in the same order in output and reference."""
+    """Count the groups of neighbouring aligned words that are in the same order in output and reference."""
     chunks = 0
     expected = _NONE
     for i in range(len(aligned_positions)):
@@ -253,8 +251,8 @@ def _compute_meteor_score(
     beta: float,
     gamma: float,
 ) -> float:
-    """Compute the METEOR score of one output from the number of aligned words and of groups in the same order
-    (chunks).
+    """Compute the METEOR score of one output from the number of aligned words and the number of groups
+    (chunks) of neighbouring aligned words.
     """
     precision = match_count / output_length
     recall = match_count / reference_length

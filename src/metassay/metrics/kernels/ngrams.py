@@ -35,8 +35,7 @@ def count_shared_ngrams(
     reference_numbers: Positions,
     max_ngram_length: int,
 ) -> NDArray[np.int64]:
-    """Count the n-grams that each output shares with its references, separately for each n up to
-    `max_ngram_length`.
+    """Count the n-grams that each output shares with its references, for each n up to `max_ngram_length`.
 
     Returns [inputs, max_ngram_length]. An n-gram counts at most as often as in the reference that has it most
     often. Input k compares the sequence `output_numbers[k]` with all sequences of the set
@@ -91,7 +90,7 @@ def count_shared_ngrams(
 
 @kernel
 def _copy_ngram_counts(source_counts: Counts, target_counts: Counts) -> None:
-    """Copy an array of counts in a function of its own, because the compiler then vectorises the loop."""
+    """Copy an array of counts. The compiler vectorises this loop only in a function of its own."""
     for slot in range(len(source_counts)):
         target_counts[slot] = source_counts[slot]
 
@@ -100,8 +99,8 @@ def _copy_ngram_counts(source_counts: Counts, target_counts: Counts) -> None:
 def _choose_ngram_table_size(
     sequence_offsets: Offsets, sequence_numbers: Positions, max_ngram_length: int
 ) -> int:
-    """Return the size of a hash table, a power of two, that has room for all n-grams of the given
-    sequences.
+    """Return the size of a hash table that has room for all n-grams of some sequences. The size is a power of
+    two.
     """
     ngrams = 0
     for sequence in sequence_numbers:
@@ -121,7 +120,7 @@ def _count_reference_ngrams(
     counts_in_this_reference: Counts,
     slots_of_prefixes: Slots,
 ) -> None:
-    """Add the n-grams of a reference to a hash table. For each n-gram the table has its highest count in any
+    """Add the n-grams of a reference to a hash table. The table has the highest count of each n-gram in any
     reference.
 
     `counts_in_this_reference` must be 0 everywhere. `slots_of_prefixes[i]` is one more than the slot of the
@@ -156,7 +155,8 @@ def _count_ngram_matches(
     slots_of_prefixes: Slots,
     match_counts: NDArray[np.int64],
 ) -> None:
-    """Count the n-grams of an output that occur in its references, each at most as often as there.
+    """Count the n-grams of an output that occur in its references. Each counts at most as often as it occurs
+    in a single reference.
 
     `ngram_starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
@@ -194,7 +194,7 @@ def _count_ngram_matches(
 
 @kernel
 def _compute_bit_shift_for_table_size(table_size: int) -> np.uint64:
-    """Return by how many bits a 64-bit hash is shifted to get a position in a hash table."""
+    """Return the number of bits by which a 64-bit hash is shifted to get a position in a hash table."""
     shift = np.uint64(64)
     while table_size > 1:
         table_size >>= 1

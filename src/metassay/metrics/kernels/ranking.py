@@ -89,7 +89,7 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
     judged_grades: Grades,
     rank_discounts: Scores,
 ) -> float:
-    """Compute one measure of retrieval quality for one ranked list from the relevance grades of its
+    """Compute one measure of retrieval quality for one ranked list, given the relevance grades of its
     documents.
 
     `measure_argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal
@@ -154,7 +154,7 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
 
 @kernel
 def _count_relevant_documents(document_grades: Grades, min_relevant_grade: int, cutoff: int) -> int:
-    """Count the relevant documents above a cut-off rank in a ranked list."""
+    """Count the relevant documents among the first `cutoff` documents of a ranked list."""
     count = 0
     for i in range(cutoff):
         count += document_grades[i] >= min_relevant_grade
@@ -165,8 +165,8 @@ def _count_relevant_documents(document_grades: Grades, min_relevant_grade: int, 
 def _average_precision(
     document_grades: Grades, relevant_count: int, min_relevant_grade: int, cutoff: int
 ) -> float:
-    """Compute the average precision of a ranked list: the mean, over relevant documents, of the precision at
-    their rank.
+    """Compute the average precision of a ranked list: the precision at the rank of each relevant document,
+    averaged over all relevant documents.
     """
     hits = 0
     total = 0.0
@@ -190,7 +190,8 @@ def _reciprocal_rank(document_grades: Grades, min_relevant_grade: int) -> float:
 def _interpolated_precision(
     document_grades: Grades, relevant_count: int, min_relevant_grade: int, recall: float
 ) -> float:
-    """Compute the highest precision from the rank on at which a given recall is reached.
+    """Compute interpolated precision: the highest precision at any rank by which a given recall has been
+    reached.
 
     The number of relevant documents that makes up `recall` is rounded, halves up, as from trec_eval 10 on.
     """
@@ -208,7 +209,7 @@ def _interpolated_precision(
 
 @kernel
 def _discounted_cumulative_gain(document_grades: Grades, cutoff: int, rank_discounts: Scores) -> float:
-    """Compute the sum of the grades of the first documents, each divided by the discount of its rank."""
+    """Sum the grades of the first documents, each divided by the discount of its rank."""
     total = 0.0
     for i in range(min(cutoff, len(document_grades))):
         if document_grades[i] > 0:
@@ -218,8 +219,8 @@ def _discounted_cumulative_gain(document_grades: Grades, cutoff: int, rank_disco
 
 @kernel
 def _rank_biased_precision(document_grades: Grades, min_relevant_grade: int, persistence: float) -> float:
-    """Compute rank-biased precision: relevant documents count less at each further rank, by the factor
-    `persistence`.
+    """Compute rank-biased precision: the weight of a relevant document falls by the factor `persistence` at
+    each rank.
 
     It is (1 − p) Σ p^(i − 1) over the ranks i of relevant documents, where p is the persistence.
     """
@@ -234,8 +235,8 @@ def _rank_biased_precision(document_grades: Grades, min_relevant_grade: int, per
 
 @kernel
 def _expected_reciprocal_rank(document_grades: Grades, highest_grade: int, cutoff: int) -> float:
-    """Compute the expected 1 / rank at which a reader stops, who is more likely to stop at documents with
-    high grades.
+    """Compute expected reciprocal rank: the expected value of 1 / rank at which a reader stops. Documents
+    with high grades are more likely to stop the reader.
 
     The reader stops at a document of grade g with probability (2^g − 1) / 2^highest_grade.
     """
@@ -253,7 +254,8 @@ def _expected_reciprocal_rank(document_grades: Grades, highest_grade: int, cutof
 def _binary_preference(
     document_grades: Grades, relevant_count: int, nonrelevant_count: int, min_relevant_grade: int
 ) -> float:
-    """Compute bpref, which is high if few documents judged nonrelevant are ranked above relevant ones.
+    """Compute bpref, which is high if few documents that were judged nonrelevant are ranked above relevant
+    ones.
 
     It is the share of the judged nonrelevant documents that are ranked below each relevant one.
     """
@@ -274,8 +276,8 @@ def _binary_preference(
 def _compute_order_independent_measure(
     measure_code: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
 ) -> float:
-    """Compute precision, recall or another measure that ignores the order of documents, from numbers of
-    documents.
+    """Compute a measure that ignores the order of documents, such as recall, from the numbers of retrieved
+    and relevant documents.
     """
     if measure_code == SET_PRECISION:
         return hit_count / retrieved_count

@@ -33,7 +33,8 @@ _EQUAL, _SUBSTITUTE, _DELETE, _INSERT = range(4)
 
 
 class BeamMatrix(NamedTuple):
-    """Edit distances between prefixes of the output (rows) and of the reference (columns), within a beam.
+    """Edit distances between the starts of the output (rows) and of the reference (columns), near the
+    diagonal only.
 
     Row i has the columns from `low[i]` up to `high[i]`; column j is stored at j − `low[i]`. Row 0, where all
     reference words are inserted, is not stored.
@@ -47,7 +48,7 @@ class BeamMatrix(NamedTuple):
 
 
 class WordAlignment(NamedTuple):
-    """The output position of each reference word, and the numbers of wrong words."""
+    """The output position of each reference word, and the numbers of wrong words in both texts."""
 
     output_position: Positions
     """For each reference word, the output word that it is aligned with, or after which it is inserted."""
@@ -60,9 +61,7 @@ class WordAlignment(NamedTuple):
 def count_ter_edits(
     token_ids: TokenIds, sequence_offsets: Offsets, output_numbers: Positions, reference_numbers: Positions
 ) -> NDArray[np.int64]:
-    """Count the edits that turn each output into its reference. Moving a run of words (a shift) is one
-    edit.
-    """
+    """Count the edits that turn each output into its reference. Moving a run of words counts as one edit."""
     longest = 1
     most_cells = 1
     for k in range(len(output_numbers)):
@@ -114,8 +113,8 @@ def _count_word_edits_and_shifts(
     shifted_words: TokenIds,
     best_shifted_words: TokenIds,
 ) -> int:
-    """Move words of an output as long as that reduces its edit distance. Returns the number of moves and
-    edits.
+    """Move runs of words of an output as long as that lowers its edit distance. Returns the number of moves
+    plus the edits that are left.
     """
     _set_beam_bounds(len(output_words), len(reference_words), beam_matrix)
     shifts = 0
@@ -151,20 +150,22 @@ def _count_word_edits_and_shifts(
 
 @kernel
 def _compute_ter_beam_width(output_length: int, reference_length: int) -> int:
-    """Compute how many columns of the matrix are needed on either side of its diagonal, as in tercom."""
+    """Return how many columns of the edit distance matrix are computed on either side of its diagonal, as in
+    the program tercom.
+    """
     ratio = reference_length / output_length if output_length > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
 
 
 @kernel
 def _compute_stored_columns_per_row(output_length: int, reference_length: int) -> int:
-    """Compute how many columns of each row of the matrix are stored."""
+    """Return how many columns of each row of the edit distance matrix are stored."""
     return min(reference_length + 1, 2 * _compute_ter_beam_width(output_length, reference_length) + 1)
 
 
 @kernel
 def _set_beam_bounds(output_length: int, reference_length: int, beam_matrix: BeamMatrix) -> None:
-    """Decide for each row of the edit distance matrix which columns are computed (the beam)."""
+    """Choose the columns that are computed in each row of the edit distance matrix."""
     ratio = reference_length / output_length
     width = _compute_ter_beam_width(output_length, reference_length)
     for i in range(1, output_length + 1):
@@ -178,7 +179,9 @@ def _set_beam_bounds(output_length: int, reference_length: int, beam_matrix: Bea
 
 @kernel
 def _copy_matrix_row_to_buffer(row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances) -> None:
-    """Copy a row of the matrix to a buffer, with infinity on either side of the beam."""
+    """Copy a row of the edit distance matrix to a buffer. Columns that were not computed are set to
+    infinity.
+    """
     low = beam_matrix.low[row_number]
     for j in range(low, beam_matrix.high[row_number]):
         row_buffer[j + 1] = beam_matrix.distances[row_number, j - low] if row_number > 0 else j
@@ -189,7 +192,7 @@ def _copy_matrix_row_to_buffer(row_number: int, beam_matrix: BeamMatrix, row_buf
 def _fill_cells_outside_beam_with_infinity(
     row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances
 ) -> None:
-    """Write infinity to the cells of a row buffer that lie outside the computed columns (the beam)."""
+    """Write infinity to the cells of a buffer that lie beside the computed columns of the row."""
     row_buffer[beam_matrix.low[row_number]] = _INFINITE
     for j in range(beam_matrix.high[row_number], beam_matrix.high[row_number + 1]):
         row_buffer[j + 1] = _INFINITE
@@ -203,7 +206,7 @@ def _complete_edit_distance_matrix(
     beam_matrix: BeamMatrix,
     row_buffers: Distances,
 ) -> int:
-    """Compute the missing rows of an edit distance matrix, and return the edit distance."""
+    """Compute the rows of an edit distance matrix after `last_computed_row`, and return the edit distance."""
     previous_row = row_buffers[0]
     row = row_buffers[1]
     _copy_matrix_row_to_buffer(last_computed_row, beam_matrix, previous_row)
@@ -239,7 +242,7 @@ def _compute_edit_distance_after_shift(
     beam_matrix: BeamMatrix,
     row_buffers: Distances,
 ) -> int:
-    """Compute the edit distance after a shift of words. Only the rows of the matrix for changed words are
+    """Compute the edit distance after a run of words was moved. Only the matrix rows of changed words are
     computed.
 
     Distances only, without operations: this is the innermost loop of the search.
@@ -272,7 +275,7 @@ def _compute_edit_distance_after_shift(
 
 @kernel
 def _equals_matrix_row(row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances) -> bool:
-    """Return whether a row of distances equals a row that is stored in the matrix."""
+    """Return whether a buffer equals a row that is stored in the edit distance matrix."""
     low = beam_matrix.low[row_number]
     j = low
     while (
@@ -286,7 +289,7 @@ def _equals_matrix_row(row_number: int, beam_matrix: BeamMatrix, row_buffer: Dis
 def _trace_word_alignment(
     output_words: TokenIds, reference_words: TokenIds, beam_matrix: BeamMatrix, word_alignment: WordAlignment
 ) -> None:
-    """Follow the edit operations back from the end of the matrix, and write which words are aligned."""
+    """Find the aligned words by following the edit operations back from the end of the matrix."""
     output_position, reference_errors, output_errors = word_alignment
     i = len(output_words)
     j = len(reference_words)
@@ -320,8 +323,8 @@ def _find_best_word_shift(
     shifted_words: TokenIds,
     best_shifted_words: TokenIds,
 ) -> tuple[int, int]:
-    """Find the move of words that reduces the edit distance most. Of equal ones, the longest is taken, then
-    the earliest.
+    """Find the move of a run of words that reduces the edit distance most. Of equally good moves, the longest
+    run counts, then the earliest.
 
     A run of words can be shifted where it equals a run of the reference, both contain an error, and it does
     not stand in its place already. Returns the gain, 0 where there is no shift, and the number of candidates
@@ -376,7 +379,8 @@ def _find_best_word_shift(
 def _move_word_run(
     output_words: TokenIds, first_word: int, word_count: int, target_position: int, shifted_words: TokenIds
 ) -> tuple[int, int]:
-    """Write the words of an output with a run of words moved. Returns the first and last changed position.
+    """Copy the words of an output with one run of words moved. Returns the positions between which words have
+    changed.
 
     Moving a run exchanges two neighbouring blocks of words: `first` to `middle`, and `middle` to `end`.
     """

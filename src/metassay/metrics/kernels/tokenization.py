@@ -42,8 +42,10 @@ def tokenize_texts(
     strip_left: bool,
     split_mode: int,
 ) -> tuple[TokenIds, Offsets, CodePoints, Offsets]:
-    """Split texts into tokens: insert blanks around punctuation by the rules of a tokenizer, then split at
-    blanks or by `split_mode`.
+    """Split texts into tokens: insert blanks around punctuation by the rules of a tokeniser, then split at
+    blanks.
+
+    `split_mode` chooses another way to split.
 
     Returns the token ids, where the tokens of each text begin, and the words that the ids stand for, packed
     like texts.
@@ -117,8 +119,8 @@ def _copy_text_into_buffer(
     pad_with_blanks: bool,
     text_buffer: CodePoints,
 ) -> tuple[int, int]:
-    """Copy a text to a buffer, with a blank on both sides if requested. Returns its length and the classes of
-    its characters.
+    """Copy a text to a buffer, with a blank on both sides if requested. Returns the length and the character
+    classes of the text.
     """
     length = 0
     present_classes = 0
@@ -144,7 +146,7 @@ def _insert_blanks_by_tokenization_rule(
     character_classes: CharacterClasses,
     target_text: CodePoints,
 ) -> int:
-    """Copy a text, with blanks inserted where a rule of a tokenizer requires them. Returns the new length.
+    """Copy a text and insert blanks where a tokeniser's rule requires them. Returns the new length.
 
     Scans from left to right, and what was matched is not matched again, as in `re.sub`.
     """
@@ -192,7 +194,7 @@ def _split_text_into_tokens(
     token_starts: Offsets,
     token_ends: Offsets,
 ) -> int:
-    """Find where each token of a text starts and ends, and return the number of tokens."""
+    """Find the start and end of each token of a text, and return the number of tokens."""
     if split_mode == SPLIT_AS_JIWER:
         return _split_text_like_jiwer(text, text_length, character_classes, token_starts, token_ends)
     if split_mode == SPLIT_AS_ROUGE:
@@ -211,7 +213,7 @@ def _split_at_spaces(
     word_starts: Offsets,
     word_ends: Offsets,
 ) -> int:
-    """Find where each word between spaces starts and ends, and return the number of words."""
+    """Find the start and end of each word between spaces, and return the number of words."""
     count = 0
     i = 0
     while i < text_length:
@@ -230,8 +232,8 @@ def _split_at_spaces(
 def _separate_punctuation_from_words(
     text: CodePoints, word_count: int, token_starts: Offsets, token_ends: Offsets
 ) -> int:
-    """Split the punctuation mark at the end (or else the start) of each word from it. Returns the number of
-    tokens.
+    """Separate a punctuation mark at the end of a word, or else at its start, from the word. Returns the
+    number of tokens.
 
     Works in place and from the last word to the first, so that no word is overwritten before it was read.
     """
@@ -256,8 +258,8 @@ def _separate_punctuation_from_words(
 
 @kernel
 def _find_where_to_split_punctuation(text: CodePoints, word_start: int, word_end: int) -> int:
-    """Return the position between a word and the punctuation mark at its end or start. Without one, return
-    the end of the word.
+    """Return the position between a word and the punctuation mark at its end or start. Without such a mark,
+    it is the end of the word.
     """
     if word_end - word_start > 1:
         last = text[word_end - 1]
@@ -277,7 +279,7 @@ def _split_text_like_jiwer(
     word_starts: Offsets,
     word_ends: Offsets,
 ) -> int:
-    """Split a text at spaces as the package jiwer does. Returns the number of words.
+    """Split a text at spaces like the package jiwer. Returns the number of words.
 
     A single white space character other than a blank (a tab, say) stays inside its word, as in jiwer.
     """
@@ -309,7 +311,7 @@ def _split_text_like_jiwer(
 def _split_text_like_rouge(
     text: CodePoints, text_length: int, word_starts: Offsets, word_ends: Offsets
 ) -> int:
-    """Split a text into runs of Latin letters and digits, as the package rouge-score does. Returns the number
+    """Split a text into runs of the characters a–z and 0–9, like the package rouge-score. Returns the number
     of words.
     """
     count = 0

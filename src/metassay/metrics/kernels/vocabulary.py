@@ -56,7 +56,7 @@ def look_up_word_ids(
     vocabulary_size: int,
     word_ids: TokenIds,
 ) -> tuple[int, int]:
-    """Find the integer of each word of a text. Words that are new get the next integer.
+    """Find the integer of each word of a text. New words get the next free integers.
 
     It begins with word `first_word`. Word i is `text[word_starts[i] : word_ends[i]]`. Stops early when the
     table is full: enlarge it, and call again. Returns how many of the `word_count` words have an id, and how
