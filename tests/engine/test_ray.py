@@ -114,9 +114,7 @@ def test_what_a_cluster_made_is_not_made_again_here_shard_after_shard(cluster, t
     data = read(tmp_path / "data.csv", task="mt", language="en")
     assay(data, **HOW, out=tmp_path / "local", workers=1)
     again = []
-    monkeypatch.setattr(
-        RunScores, "write_scores_to_parquet_file", lambda *arguments: again.append(arguments[1:3])
-    )
+    monkeypatch.setattr(RunScores, "save_encoded_scores", lambda *arguments: again.append(arguments[1:3]))
     assay(data, **HOW, out=tmp_path / "ray", engine=f"ray,{cluster.address}", workers=1)
     assert again == []
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
@@ -127,7 +125,7 @@ def test_a_cluster_leaves_its_parts_at_an_address(bucket, cluster, tmp_path, mon
     (tmp_path / "data.csv").write_text(TABLE)
     data = read(tmp_path / "data.csv", task="mt", language="en")
     assay(data, **HOW, out=tmp_path / "local", workers=1)
-    monkeypatch.delattr(RunScores, "write_scores_to_parquet_file")  # it is the workers who keep parts
+    monkeypatch.delattr(RunScores, "save_encoded_scores")  # it is the workers who keep parts
     assay(data, **HOW, out="s3://bucket/run", engine=f"ray,{cluster.address}", workers=1)
     known = contents(tmp_path / "local")
     assert {name: bucket.cat_file(f"bucket/run/{name}") for name in known} == known
@@ -145,7 +143,7 @@ def test_neural_metrics_go_where_a_gpu_is_and_the_others_do_not_wait_for_it(
     data = read(tmp_path / "data.csv", task="mt", language="en")
     how = HOW | {"metrics": "chrf,embedding_cosine"}
     assay(data, **how, out=tmp_path / "local", workers=1)
-    monkeypatch.delattr(RunScores, "write_scores_to_parquet_file")  # it is the workers who keep parts
+    monkeypatch.delattr(RunScores, "save_encoded_scores")  # it is the workers who keep parts
     stages = Counter()
     assay(
         data,

@@ -71,7 +71,7 @@ def test_texts_that_several_pieces_hold_have_a_home(monkeypatch) -> None:
     shared = [piece.shared for piece in pieces]
     # a is an output in the first piece; r and s are references there, r an output later; b, c, t come once
     assert shared[1].find_text_groups() == {"a": (0, 0), "r": (0, 0), "s": (0, 1)}
-    assert shared[0].run_cache_command is shared[2].run_cache_command
+    assert shared[0].run_cache is shared[2].run_cache
     assert shared[0].batch_cache is not shared[2].batch_cache
 
 

@@ -147,7 +147,7 @@ def test_the_backend_may_be_anything_that_answers():
         usage = Usage()
 
         def get_answer(self, asked):
-            self.usage.add_request_and_token_counts(asked=1)
+            self.usage.add_counts(asked=1)
             return Answer(asked.prompt, complete=True)
 
     made = Asker(LlmSettings(), Echo(), AnswerCache(None))

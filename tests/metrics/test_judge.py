@@ -15,10 +15,10 @@ from fake_llm_server import answer
 from metassay.cli import run_command_line as run
 from metassay.errors import InputError
 from metassay.llm.answer_parsing import (
-    compute_score_from_listed_errors,
-    parse_mean_rubric_score_from_answer,
-    parse_preferred_output_from_answer,
-    parse_score_from_answer,
+    parse_preference,
+    parse_rubric_score,
+    parse_score,
+    score_listed_errors,
 )
 from metassay.llm.asker import Asker
 from metassay.llm.prompts import fill_available_prompt_fields
@@ -139,7 +139,7 @@ def test_rubric_scores_are_means_and_span_scores_are_penalties(server, tmp_path)
      ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
 )  # fmt: skip
 def test_scores_are_parsed_from_answers(text, value):
-    assert parse_score_from_answer(text) == value
+    assert parse_score(text) == value
 
 
 @pytest.mark.parametrize(
@@ -148,19 +148,17 @@ def test_scores_are_parsed_from_answers(text, value):
      ("Better: C", None), ("A is better than B", None), ("A\n\nA is better.", 1), ("A\n\nB", None), ("Better: A or B", None)],
 )  # fmt: skip
 def test_preferences_are_parsed_from_answers(text, value):
-    assert parse_preferred_output_from_answer(text) == value
+    assert parse_preference(text) == value
 
 
 def test_errors_must_quote_the_output_and_all_criteria_must_be_rated():
-    assert compute_score_from_listed_errors("NO ERRORS", "x") == 0
-    assert compute_score_from_listed_errors('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
-    assert compute_score_from_listed_errors('MAJOR: "not there"', "x") is None
-    assert compute_score_from_listed_errors("It is fine.", "x") is None
-    assert parse_mean_rubric_score_from_answer("accuracy: 4", ["accuracy", "fluency"]) is None
-    assert parse_mean_rubric_score_from_answer("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
-    assert (
-        parse_mean_rubric_score_from_answer("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
-    )
+    assert score_listed_errors("NO ERRORS", "x") == 0
+    assert score_listed_errors('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
+    assert score_listed_errors('MAJOR: "not there"', "x") is None
+    assert score_listed_errors("It is fine.", "x") is None
+    assert parse_rubric_score("accuracy: 4", ["accuracy", "fluency"]) is None
+    assert parse_rubric_score("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
+    assert parse_rubric_score("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -92,7 +92,7 @@ def test_a_program_that_hangs_is_stopped(program) -> None:
 def test_the_signature_of_a_program_changes_with_its_content(program, tmp_path) -> None:
     first = ProgramMetric(program("1"))
     assert first.signature != ProgramMetric(program("2", name="other")).signature.replace("other", "mine")
-    assert first.set_whether_higher_is_better(higher_is_better=False).signature != first.signature
+    assert first.copy_with_direction(higher_is_better=False).signature != first.signature
     (metric,) = collect_requested_metrics(None, [program("1")]) or []
     assert isinstance(metric, ProgramMetric)
     (tmp_path / "plain").write_text("no program")

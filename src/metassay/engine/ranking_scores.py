@@ -45,7 +45,7 @@ def score_ranked_lists(
     """
     started = time.perf_counter()
     ranking_metrics = [metric for metric in metrics if isinstance(metric, RankingMetric)]
-    score_matrix = _score_ranked_lists_by_grades(ranking_metrics, ranked_lists, workers)
+    score_matrix = _score_by_grades(ranking_metrics, ranked_lists, workers)
     # All metrics share the pass over the grades, so they share its time evenly.
     seconds_per_metric = (time.perf_counter() - started) / max(len(ranking_metrics), 1)
     scores: dict[str, Scores] = {}
@@ -56,14 +56,12 @@ def score_ranked_lists(
     for metric in metrics:
         if metric.spec not in scores:
             started = time.perf_counter()
-            scores[metric.spec] = _score_ranked_lists_by_document_ids(
-                metric, ranked_lists, item_and_system, qrels
-            )
+            scores[metric.spec] = _score_by_document_ids(metric, ranked_lists, item_and_system, qrels)
             seconds[metric.spec] = time.perf_counter() - started
     return RowScores(scores, seconds)
 
 
-def _score_ranked_lists_by_grades(
+def _score_by_grades(
     metrics: Sequence[RankingMetric], ranked_lists: RankedLists, workers: int | None
 ) -> Scores:
     """Score ranked lists with metrics that read only the relevance grade of the document at each rank.
@@ -82,7 +80,7 @@ def _score_ranked_lists_by_grades(
     return np.concatenate(matrices)
 
 
-def _score_ranked_lists_by_document_ids(
+def _score_by_document_ids(
     metric: Metric, ranked_lists: RankedLists, item_and_system: pl.DataFrame, qrels: pl.DataFrame
 ) -> Scores:
     """Score ranked lists with a metric that reads document ids, such as a metric that the user wrote."""

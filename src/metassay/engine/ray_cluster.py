@@ -176,7 +176,7 @@ def score_batches_on_cluster(
         job = ClusterJob(
             tuple(_describe_metric_for_worker(metric) for metric in chosen),
             store.make_store_opener(),
-            _serialize_repeated_texts(batches) if needs_gpu else None,
+            _encode_repeated_texts(batches) if needs_gpu else None,
         )
         finished = cluster.run_task_for_each_batch(
             score_batch_on_worker,
@@ -237,7 +237,7 @@ def _build_metric_from_description(description: MetricDescription) -> Metric | N
     return metric if metric.signature == description.signature else None
 
 
-def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
+def _encode_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
     """Encode the texts that occur in more than one batch as bytes, each with the first batch and field that
     contain it.
     """

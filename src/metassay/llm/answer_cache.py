@@ -21,7 +21,7 @@ class AnswerCache:
         self._answers: dict[str, Answer] = {}
         self._ends_in_partial_line = False
         if path is not None and path.exists():
-            lines = _read_lines_of_answer_file(path)
+            lines = _read_answer_lines(path)
             self._ends_in_partial_line = bool(lines[-1])
             for line in lines:
                 self._add_answer_from_line(line)
@@ -57,7 +57,7 @@ class AnswerCache:
             return  # the last line of an interrupted run may be cut short
 
 
-def _read_lines_of_answer_file(path: Path) -> list[str]:
+def _read_answer_lines(path: Path) -> list[str]:
     try:
         return path.read_bytes().decode("utf-8", "replace").split("\n")
     except OSError as error:

@@ -1,8 +1,8 @@
 """Parse the answers of a judge that keep to the requested form; None for those that do not.
 
->>> [parse_score_from_answer(answer) for answer in ("Score: 85", "85/100", "It is good.", "Score: 300")]
+>>> [parse_score(answer) for answer in ("Score: 85", "85/100", "It is good.", "Score: 300")]
 [85.0, 85.0, None, None]
->>> [parse_preferred_output_from_answer(answer) for answer in ("Better: B", "**Better: tie**", "A or B")]
+>>> [parse_preference(answer) for answer in ("Better: B", "**Better: tie**", "A or B")]
 [0.0, 0.5, None]
 """
 
@@ -29,7 +29,7 @@ _NO_ERRORS = re.compile(r"\W*no errors?\W*", re.IGNORECASE)
 _QUOTATION_MARKS = "\"'“”„«»‘’` "
 
 
-def parse_score_from_answer(answer: str) -> float | None:
+def parse_score(answer: str) -> float | None:
     """Return the score from 0 to 100 in the answer of a language model. None if the answer has neither a line
     `Score: NUMBER` nor is only a number.
     """
@@ -37,7 +37,7 @@ def parse_score_from_answer(answer: str) -> float | None:
     return None if match is None else _parse_number_in_range(match[1], 0, 100)
 
 
-def parse_mean_rubric_score_from_answer(answer: str, criteria: Sequence[str]) -> float | None:
+def parse_rubric_score(answer: str, criteria: Sequence[str]) -> float | None:
     """Return the mean of the numbers from 1 to 5 that an answer gives for several criteria, such as `fluency:
     4`. None if a criterion has no number.
     """
@@ -54,7 +54,7 @@ def parse_mean_rubric_score_from_answer(answer: str, criteria: Sequence[str]) ->
     return sum(scores) / len(scores) if scores else None
 
 
-def compute_score_from_listed_errors(answer: str, output: str) -> float | None:
+def score_listed_errors(answer: str, output: str) -> float | None:
     """Return a score of at most 0 for an answer that lists the errors of an output: each error subtracts 1, 5
     or 10 by its severity. None if the answer is unclear.
 
@@ -74,7 +74,7 @@ def compute_score_from_listed_errors(answer: str, output: str) -> float | None:
     return -sum(SEVERITY_WEIGHTS[error[1].lower()] for error in errors)
 
 
-def parse_preferred_output_from_answer(answer: str) -> float | None:
+def parse_preference(answer: str) -> float | None:
     """Return which of two outputs an answer prefers: 1 for A, 0 for B, 0.5 for a tie. None if the answer is
     unclear.
     """

@@ -50,11 +50,11 @@ class Asker:
         usage = self.backend.usage
         cached_answer = self.cache.get_stored_answer(request.request_hash)
         if cached_answer is not None:
-            usage.add_request_and_token_counts(cached=1)
+            usage.add_counts(cached=1)
             return cached_answer
         if usage.failed >= MAX_FAILURES_WITHOUT_ANSWER and usage.asked == 0:
             raise LlmFailure("the language model does not answer. Run the same command again later.")
-        if not self.budget.reserve_highest_cost_of_request(request):
+        if not self.budget.reserve_cost(request):
             raise LlmFailure(
                 f"the budget of {self.settings.budget:g} is spent ({self.budget.spent:.4g}). Answers so far "
                 "are kept: run the same command again with a larger --budget to ask for the rest."
@@ -64,7 +64,7 @@ class Asker:
             with self._slots:
                 answer = self.backend.get_answer(request)
         finally:
-            self.budget.record_cost_of_answer(request, answer)
+            self.budget.record_cost(request, answer)
         if answer is not None:
             self.cache.store_answer(request.request_hash, answer)
         return answer
@@ -102,7 +102,7 @@ class Asker:
 
     def describe_failed_requests(self) -> str | None:
         """Return a sentence that says how many requests got no answer; None if all got one."""
-        failed, total = self._count_failed_and_all_requests()
+        failed, total = self._count_requests()
         if not failed:
             return None
         return (
@@ -116,14 +116,14 @@ class Asker:
             self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             self.completion_tokens += sum(answer.completion_tokens for answer in answers)
 
-    def _count_failed_and_all_requests(self) -> tuple[int, int]:
+    def _count_requests(self) -> tuple[int, int]:
         """Return the number of failed requests and the number of all requests."""
         usage = self.backend.usage
         return usage.failed, usage.asked + usage.cached + usage.failed
 
     def _raise_error_if_many_requests_failed(self) -> None:
         """Raise an error if more than a tenth of the requests got no answer."""
-        failed, total = self._count_failed_and_all_requests()
+        failed, total = self._count_requests()
         if failed > MAX_FAILED_SHARE * total:
             raise LlmFailure(
                 f"{failed} of {total} requests to the language model got no answer, which is more"

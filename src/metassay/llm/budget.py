@@ -65,7 +65,7 @@ class Budget:
         self._reserved: dict[str, float] = {}
         self.spent = 0.0
 
-    def reserve_highest_cost_of_request(self, request: Request) -> bool:
+    def reserve_cost(self, request: Request) -> bool:
         """Reserve the highest possible cost of a request, if necessary after other requests have ended.
         Returns False if the budget is too small.
         """
@@ -82,7 +82,7 @@ class Budget:
             self._reserved[request.request_hash] = highest_cost
         return True
 
-    def record_cost_of_answer(self, request: Request, answer: Answer | None) -> None:
+    def record_cost(self, request: Request, answer: Answer | None) -> None:
         """Replace the reserved cost of a request by the cost of its answer."""
         with self._changed:
             self._reserved.pop(request.request_hash, None)

@@ -88,14 +88,14 @@ class Endpoint:
             except (ValueError, KeyError, IndexError, TypeError):
                 pass  # half an answer, or something that is no answer
             else:
-                self.usage.add_request_and_token_counts(
+                self.usage.add_counts(
                     asked=1, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
                 )
                 return answer
             if attempt + 1 < self.attempts:
-                self.usage.add_request_and_token_counts(retries=1)
+                self.usage.add_counts(retries=1)
                 self.sleep(wait)
-        self.usage.add_request_and_token_counts(failed=1)
+        self.usage.add_counts(failed=1)
         return None
 
     async def _post_request(self, request: Request) -> bytes:

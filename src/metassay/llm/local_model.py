@@ -53,7 +53,7 @@ class LocalModel:
         try:
             return self._generate_answer(request)
         except _MODEL_CANNOT_READ:
-            self.usage.add_request_and_token_counts(failed=1)
+            self.usage.add_counts(failed=1)
             return None
 
     def compute_log_likelihoods(self, texts: Sequence[str]) -> list[float]:
@@ -82,9 +82,7 @@ class LocalModel:
             answer_tokens = generated[0, prompt_length:]
             text = self._tokenizer.decode(answer_tokens, skip_special_tokens=True)
         answer_length = len(answer_tokens)
-        self.usage.add_request_and_token_counts(
-            asked=1, prompt_tokens=prompt_length, completion_tokens=answer_length
-        )
+        self.usage.add_counts(asked=1, prompt_tokens=prompt_length, completion_tokens=answer_length)
         return Answer(text, answer_length < request.max_tokens, prompt_length, answer_length)
 
     def _compute_log_likelihood(self, text: str) -> float:

@@ -63,7 +63,7 @@ class Usage:
         self.completion_tokens = 0
         self._lock = threading.Lock()
 
-    def add_request_and_token_counts(self, **counts: int) -> None:
+    def add_counts(self, **counts: int) -> None:
         """Increase some of the numbers. Several threads may call this method."""
         with self._lock:
             for name, count in counts.items():

@@ -50,7 +50,7 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
         prepared = scheme.preprocess_texts_if_needed(texts)
         is_unchanged = prepared is texts
         packed = (
-            _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
+            _pack_distinct_texts(batch, lowercase=lowercase)
             if is_unchanged
             else convert_texts_to_code_points(prepared)
         )
@@ -64,7 +64,7 @@ def split_batch_into_words(batch: Batch, split_mode: int, *, lowercase: bool = F
     """Split the distinct texts of a batch into words. `split_mode` says where, such as `SPLIT_AT_SPACES`."""
 
     def tokenize() -> TokenSequences:
-        packed = _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
+        packed = _pack_distinct_texts(batch, lowercase=lowercase)
         tokens, _ = _tokenize_code_points(packed, WHITE_SPACE, split_mode)
         return tokens
 
@@ -75,7 +75,7 @@ def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: b
     """Split the distinct texts of a batch into characters, with or without white space."""
 
     def tokenize() -> TokenSequences:
-        packed = _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
+        packed = _pack_distinct_texts(batch, lowercase=lowercase)
         if keep_spaces:
             return _convert_characters_to_tokens(packed.code_points, packed.offsets)
         # Offsets move back by the number of blanks before them, which `searchsorted` counts.
@@ -135,7 +135,7 @@ def warn_if_language_has_no_spaces(metric: Metric, language: str | None) -> None
         )
 
 
-def _convert_distinct_texts_to_code_points(batch: Batch, *, lowercase: bool) -> PackedTexts:
+def _pack_distinct_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
     """Return the distinct texts of a batch as one array of code points, which compiled functions can read."""
     return batch.compute_once(
         ("packed texts", lowercase),

@@ -78,7 +78,7 @@ class Chrf(StatisticsMetric):
             counts.append(_count_ngrams(words, single_inputs, self.word_order))
         width = 3 * (self.char_order + self.word_order)
         statistics = np.concatenate(counts, axis=1).reshape(-1, width)
-        best = single_inputs.select_statistics_of_best_reference(statistics, self.from_statistics(statistics))
+        best = single_inputs.select_best_reference(statistics, self.from_statistics(statistics))
         return best[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
@@ -89,7 +89,7 @@ class Chrf(StatisticsMetric):
         if self.eps_smoothing:
             scores = _compute_mean_f_score(output, reference, common, self.beta)
         else:
-            scores = _compute_f_score_of_mean_precision_and_recall(output, reference, common, self.beta)
+            scores = _compute_f_score_of_means(output, reference, common, self.beta)
         return scores.reshape(np.shape(statistics)[:-1])
 
     def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
@@ -128,7 +128,7 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, max_ord
     return np.stack([output, reference, common], axis=2).astype(np.float64)
 
 
-def _compute_f_score_of_mean_precision_and_recall(
+def _compute_f_score_of_means(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
     """Compute the F-score of the mean precision and the mean recall. The means are over the n-gram lengths

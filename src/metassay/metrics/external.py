@@ -25,11 +25,11 @@ class ExternalMetric(Metric):
         """Always empty. Such a metric is identified by its name alone."""
         return {}
 
-    def set_whether_higher_is_better(self, *, higher_is_better: bool) -> Self:
+    def copy_with_direction(self, *, higher_is_better: bool) -> Self:
         """Return a copy of the metric for which higher scores are better, or lower ones."""
-        return self._copy_with_changed_attributes(higher_is_better=higher_is_better)
+        return self._copy_with(higher_is_better=higher_is_better)
 
-    def _copy_with_changed_attributes(self, **attributes: Any) -> Self:
+    def _copy_with(self, **attributes: Any) -> Self:
         """Return a copy of the metric with some of its attributes changed."""
         changed = copy.copy(self)
         for name, value in attributes.items():
@@ -37,7 +37,7 @@ class ExternalMetric(Metric):
         return changed
 
 
-def set_score_directions_of_metrics(
+def apply_score_directions(
     metrics: Sequence[Metric], requested_directions: RequestedDirections
 ) -> tuple[Metric, ...]:
     """Return the metrics. For those that the user named, higher or lower scores are better as the user
@@ -51,7 +51,7 @@ def set_score_directions_of_metrics(
     for metric in metrics:
         if isinstance(metric, ExternalMetric) and metric.spec in requested_directions.named_scores:
             higher_is_better = metric.spec in requested_directions.higher_is_better
-            oriented.append(metric.set_whether_higher_is_better(higher_is_better=higher_is_better))
+            oriented.append(metric.copy_with_direction(higher_is_better=higher_is_better))
         else:
             oriented.append(metric)
     return tuple(oriented)

@@ -51,7 +51,7 @@ class FunctionMetric(Metric):
 
     def __post_init__(self) -> None:
         parameters = _get_required_parameters(self.function)[1:]
-        fields = tuple(_find_data_field_for_parameter(self.function, parameter) for parameter in parameters)
+        fields = tuple(_find_field_of_parameter(self.function, parameter) for parameter in parameters)
         needs = {"references" if field == SINGLE_REFERENCE else field for field in fields}
         object.__setattr__(self, "name", self.function.__name__.strip("<>"))
         object.__setattr__(self, "fields", fields)
@@ -135,7 +135,7 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     return required
 
 
-def _find_data_field_for_parameter(metric_function: Callable[..., Any], parameter_name: str) -> str:
+def _find_field_of_parameter(metric_function: Callable[..., Any], parameter_name: str) -> str:
     """Return the field of a batch, such as `source`, that a function expects in the parameter with this
     name.
     """

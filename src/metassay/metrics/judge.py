@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.llm.answer_parsing import (
-    compute_score_from_listed_errors,
-    parse_mean_rubric_score_from_answer,
-    parse_preferred_output_from_answer,
-    parse_score_from_answer,
+    parse_preference,
+    parse_rubric_score,
+    parse_score,
+    score_listed_errors,
 )
 from metassay.llm.asker import Asker
 from metassay.llm.prompts import (
@@ -89,13 +89,13 @@ class JudgeSession:
         self.flipped_pairs = 0
         self._lock = threading.Lock()
 
-    def add_question_and_unreadable_counts(self, *, question_count: int, unreadable_count: int) -> None:
+    def add_answer_counts(self, *, question_count: int, unreadable_count: int) -> None:
         """Increase the numbers of questions and of questions without a readable answer."""
         with self._lock:
             self.questions += question_count
             self.unreadable += unreadable_count
 
-    def add_counts_of_flipped_pairs(self, *, pair_count: int, flipped_pair_count: int) -> None:
+    def add_pair_counts(self, *, pair_count: int, flipped_pair_count: int) -> None:
         """Increase the number of compared pairs, and of pairs for which the answer changes with the order of
         the outputs.
         """
@@ -182,9 +182,9 @@ class Judge(Metric):
 
     def connect_to_model(self, llm_client: Asker) -> Judge:
         """Return a copy of the judge that sends its questions to a language model."""
-        return self.connect_to_judge_session(JudgeSession(llm_client))
+        return self.connect_to_session(JudgeSession(llm_client))
 
-    def connect_to_judge_session(self, judge_session: JudgeSession) -> Judge:
+    def connect_to_session(self, judge_session: JudgeSession) -> Judge:
         """Return a copy of the judge that uses an existing connection to a language model and adds to its
         numbers of answers.
         """
@@ -210,13 +210,13 @@ class Judge(Metric):
             )
         criteria = [criterion.strip() for criterion in self.criteria.split(";") if criterion.strip()]
         questions = [
-            self._get_prompt_fields_of_row(batch, row) | {"output": output}
+            self._get_prompt_fields(batch, row) | {"output": output}
             for row, output in enumerate(batch.output)
         ]
         parsers: dict[str, AnswerParser] = {
-            DIRECT: lambda _, answer: parse_score_from_answer(answer),
-            RUBRIC: lambda _, answer: parse_mean_rubric_score_from_answer(answer, criteria),
-            SPANS: lambda row, answer: compute_score_from_listed_errors(answer, batch.output[row]),
+            DIRECT: lambda _, answer: parse_score(answer),
+            RUBRIC: lambda _, answer: parse_rubric_score(answer, criteria),
+            SPANS: lambda row, answer: score_listed_errors(answer, batch.output[row]),
         }
         return self._ask_model(questions, parsers[self.mode])
 
@@ -229,15 +229,13 @@ class Judge(Metric):
             questions = []
             for row in range(len(first_outputs)):
                 questions.append(
-                    self._get_prompt_fields_of_row(first_outputs, row)
+                    self._get_prompt_fields(first_outputs, row)
                     | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 )
-            preferences.append(
-                self._ask_model(questions, lambda _, answer: parse_preferred_output_from_answer(answer))
-            )
+            preferences.append(self._ask_model(questions, lambda _, answer: parse_preference(answer)))
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
-        self.judge_session.add_counts_of_flipped_pairs(
+        self.judge_session.add_pair_counts(
             pair_count=len(first_outputs), flipped_pair_count=result.order_dependent_pair_count
         )
         return result
@@ -262,7 +260,7 @@ class Judge(Metric):
             )
         return tuple(f"{self.spec}: {note}" for note in notes if note)
 
-    def _get_prompt_fields_of_row(self, batch: Batch, row_number: int) -> PromptValues:
+    def _get_prompt_fields(self, batch: Batch, row_number: int) -> PromptValues:
         """Return the texts that can be inserted into a prompt for one output, by the name of the field."""
         references = batch.fields["references"][row_number] if "references" in batch.fields else []
         return {
@@ -285,7 +283,7 @@ class Judge(Metric):
             answers = self.judge_session.asker.get_answers_in_parallel(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
-                score = _parse_untruncated_answer(answer, i, parse_answer)
+                score = _parse_complete_answer(answer, i, parse_answer)
                 if score is not None:
                     scores[i] = score
                 # A failed request (None) is not repeated here: the client has repeated it already.
@@ -294,7 +292,7 @@ class Judge(Metric):
             open_questions = unreadable
             if not open_questions:
                 break
-        self.judge_session.add_question_and_unreadable_counts(
+        self.judge_session.add_answer_counts(
             question_count=len(prompts), unreadable_count=int(np.isnan(scores).sum())
         )
         return scores
@@ -309,7 +307,7 @@ class Judge(Metric):
         return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt_number)
 
 
-def _parse_untruncated_answer(
+def _parse_complete_answer(
     answer: Answer | None, question_number: int, parse_answer: AnswerParser
 ) -> float | None:
     """Return the number in an answer of the language model. None if there is no answer or if it was cut

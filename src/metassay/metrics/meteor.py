@@ -87,7 +87,7 @@ class Meteor(Metric):
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.
         stems, stem_ids = _find_stem_ids(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))
-        synonym_offsets, synonym_ids = _find_synonym_ids_of_stems(stem_ids, is_unmatched_stem)
+        synonym_offsets, synonym_ids = _find_synonym_ids(stem_ids, is_unmatched_stem)
         scores = compute_meteor_scores(
             *tokens,
             outputs,
@@ -119,9 +119,7 @@ def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[To
     return stem_of_word, stem_ids
 
 
-def _find_synonym_ids_of_stems(
-    stem_ids: dict[str, int], is_needed: NDArray[np.bool_]
-) -> tuple[Offsets, TokenIds]:
+def _find_synonym_ids(stem_ids: dict[str, int], is_needed: NDArray[np.bool_]) -> tuple[Offsets, TokenIds]:
     """Find the WordNet synonyms of the stems for which `is_needed` is true. Synonyms are ids of other stems,
     in one array with an offset for each stem.
     """

@@ -34,7 +34,7 @@ def compute_ngram_statistics(
         matches = _count_shared_ngrams_by_sorting(tokens, inputs, max_order)
     lengths = np.diff(tokens.offsets)
     output_lengths = lengths[inputs.outputs]
-    reference_lengths = _find_closest_reference_lengths(output_lengths, lengths, inputs)
+    reference_lengths = _find_closest_lengths(output_lengths, lengths, inputs)
     totals = np.maximum(output_lengths[:, None] - np.arange(max_order), 0)
     columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
     return np.hstack(columns).astype(np.float64)
@@ -89,7 +89,7 @@ def _count_shared_ngrams_by_sorting(
     return matches
 
 
-def _find_closest_reference_lengths(
+def _find_closest_lengths(
     output_lengths: Positions, sequence_lengths: Positions, inputs: ScoringInputs
 ) -> Positions:
     """Return, for each output, the length of the reference that is closest in length. Of two equally close

@@ -118,7 +118,7 @@ class PrecomputedScores(ExternalMetric):
                 f"add --higher-is-better {self.name}."
             )
         score_of_text = {text_id: sourced.score for text_id, sourced in scores.items()}
-        return self._copy_with_changed_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
+        return self._copy_with(score_of_text=score_of_text, binding_notes=tuple(notes))
 
     def score(self, batch: Batch) -> Scores:
         """Return the score of each output from the files. An output without a score gets NaN."""

@@ -49,7 +49,7 @@ _NON_LATIN_LANGUAGES = frozenset({
 _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 
 
-class UnitCounts(NamedTuple):
+class OverlapCounts(NamedTuple):
     """What ROUGE counts in each pair of output and reference: the words or word sequences that both share,
     those of the output, and those of the reference.
     """
@@ -127,7 +127,7 @@ class RougeMetric(Metric):
             raise UnknownName("measure", self.measure, MEASURES)
 
     @abstractmethod
-    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> OverlapCounts:
         """Count what this kind of ROUGE compares (words, word pairs or common subsequences) in each output,
         in its reference, and in both.
         """
@@ -151,9 +151,7 @@ class RougeMetric(Metric):
             warn_if_language_has_no_spaces(self, batch.language)
         if tokenizer in {UNICODE, CHARACTERS}:
             return self._score_with_tokenizer(tokenizer, batch)
-        is_non_latin = batch.compute_once(
-            "non-Latin references", lambda: _find_rows_with_non_latin_references(batch)
-        )
+        is_non_latin = batch.compute_once("non-Latin references", lambda: _find_non_latin_references(batch))
         if not is_non_latin.any():
             return self._score_with_tokenizer(OFFICIAL, batch)
         if self.tokenizer == OFFICIAL:
@@ -189,7 +187,7 @@ class RougeMetric(Metric):
         total = precision + recall
         f_measure = 2 * precision * recall / np.where(total > 0, total, 1)
         values = {"precision": precision, "recall": recall, "fmeasure": f_measure}[self.measure]
-        best = tokenized.inputs.select_statistics_of_best_reference(values[:, None], f_measure)[:, 0]
+        best = tokenized.inputs.select_best_reference(values[:, None], f_measure)[:, 0]
         return best[inputs.input_of_row]
 
 
@@ -201,8 +199,8 @@ class Rouge1(RougeMetric):
     title: ClassVar[str] = "ROUGE-1"
     summary: ClassVar[str] = "words in common (rouge-score)"
 
-    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 0], *tokenized_inputs.count_ngrams(1))
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> OverlapCounts:
+        return OverlapCounts(tokenized_inputs.shared_ngram_counts[:, 0], *tokenized_inputs.count_ngrams(1))
 
 
 @dataclass(frozen=True)
@@ -213,8 +211,8 @@ class Rouge2(RougeMetric):
     title: ClassVar[str] = "ROUGE-2"
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
-    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 1], *tokenized_inputs.count_ngrams(2))
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> OverlapCounts:
+        return OverlapCounts(tokenized_inputs.shared_ngram_counts[:, 1], *tokenized_inputs.count_ngrams(2))
 
 
 @dataclass(frozen=True)
@@ -225,8 +223,8 @@ class RougeL(RougeMetric):
     title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
-    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> OverlapCounts:
+        return OverlapCounts(
             tokenized_inputs.longest_common_subsequence_lengths, *tokenized_inputs.count_ngrams(1)
         )
 
@@ -271,7 +269,7 @@ def _compile_unicode_pattern(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 
-def _find_rows_with_non_latin_references(batch: Batch) -> NDArray[np.bool_]:
+def _find_non_latin_references(batch: Batch) -> NDArray[np.bool_]:
     """Return, for each output, whether its reference is in a script that rouge-score removes, such as
     Chinese.
     """

@@ -72,7 +72,7 @@ class SingleReferenceInputs:
         restored[self.order] = sorted_values
         return restored
 
-    def select_statistics_of_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
+    def select_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
         """Return, for each output, the row of `statistics` of its reference with the highest score. Of equal
         scores, the first counts.
         """
@@ -95,13 +95,11 @@ def find_distinct_inputs(batch: Batch) -> ScoringInputs:
     for all metrics.
     """
     return batch.compute_once(
-        "scoring inputs", lambda: _assign_numbers_to_distinct_inputs(batch.output, batch.references)
+        "scoring inputs", lambda: _number_distinct_inputs(batch.output, batch.references)
     )
 
 
-def _assign_numbers_to_distinct_inputs(
-    outputs: Sequence[str], references: Sequence[Sequence[str]]
-) -> ScoringInputs:
+def _number_distinct_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
     """Find the different combinations of an output and its references, and give each one a number."""
     texts: dict[str, int] = {}
     number_text = texts.setdefault

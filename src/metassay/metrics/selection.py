@@ -37,7 +37,7 @@ def choose_metrics(
     return tuple(metric.copy_metric_for_languages(dataset.languages, changes) for metric in chosen)
 
 
-def list_sentinel_metrics_to_add(chosen_metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+def list_missing_sentinels(chosen_metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Return the trivial metrics, such as text length, that are not among the chosen metrics. They serve as
     controls.
     """

@@ -20,7 +20,7 @@ class SharedCache:
     """
 
     find_text_groups: Callable[[], Mapping[str, TextGroup]] = dict
-    run_cache_command: dict[Hashable, Any] = field(default_factory=dict)
+    run_cache: dict[Hashable, Any] = field(default_factory=dict)
     """Results for texts of several batches, kept until the run ends."""
     batch_cache: dict[Hashable, Any] = field(default_factory=dict)
     """Results for all other texts, kept while their batch is scored."""

@@ -71,7 +71,7 @@ class CachedScores:
         # Encoded once for both places.
         encoded_table = encode_table_as_parquet(make_score_table(content_hashes, scores), recorded_warnings)
         if self.run_scores is not None:
-            self.run_scores.write_scores_to_parquet_file(metric, batch_number, encoded_table)
+            self.run_scores.save_encoded_scores(metric, batch_number, encoded_table)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None:
             metric_cache.add_scores_to_cache(content_hashes, scores, recorded_warnings, encoded_table)

@@ -44,7 +44,7 @@ class CachedTexts:
         if table is None:
             return None
         if self.run_texts is not None:
-            self.run_texts.write_texts_to_parquet_file(cache_key, encode_table_as_parquet(table))
+            self.run_texts.save_encoded_texts(cache_key, encode_table_as_parquet(table))
         return table["text"].to_list()
 
     def save_texts(self, cache_key: str, texts: Sequence[str | None]) -> None:
@@ -54,13 +54,13 @@ class CachedTexts:
         """
         part = encode_texts_as_parquet(texts)
         if self.run_texts is not None:
-            self.run_texts.write_texts_to_parquet_file(cache_key, part)
+            self.run_texts.save_encoded_texts(cache_key, part)
         if not self._is_writable:
             return
         description = {"metric": TEXTS_ENTRY, "signature": "", "versions": self.environment}
         try:
             write_dependency_description(self._cached.folder, description)
-            self._cached.write_texts_to_parquet_file(cache_key, part)
+            self._cached.save_encoded_texts(cache_key, part)
         except InputError as error:
             self._is_writable = False
             log_note_for_user(

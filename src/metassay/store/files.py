@@ -73,7 +73,7 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
         ) from None
 
 
-def find_final_name_of_temporary_file(temporary_file: Path) -> str | None:
+def get_final_file_name(temporary_file: Path) -> str | None:
     """Return the name that a temporary file gets when it is complete; None if the file is not temporary."""
     match = _TEMPORARY_NAME.fullmatch(temporary_file.name)
     return None if match is None else match["name"]

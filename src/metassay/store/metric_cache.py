@@ -64,7 +64,7 @@ def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
     return {"metric": metric.spec, "signature": metric.signature, "versions": versions}
 
 
-def hash_code_versions_and_metrics(
+def hash_run_dependencies(
     code_and_versions: Mapping[str, Any], metrics: Sequence[Metric], other_dependencies: Sequence[Any]
 ) -> str:
     """Return a hash of everything that the results of a run depend on besides settings and data: code,

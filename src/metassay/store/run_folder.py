@@ -20,7 +20,7 @@ from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
 from metassay.store.files import (
     delete_abandoned_temporary_files,
-    find_final_name_of_temporary_file,
+    get_final_file_name,
     write_bytes,
 )
 from metassay.store.layout import CALL, MANIFEST, SCORES_FOLDER, TEXTS_FOLDER, TIMINGS
@@ -80,7 +80,7 @@ class RunFolder:
             is_taken = folder.exists() and (not folder.is_dir() or _has_files_of_other_programs(folder))
             # The manifest is looked for last: another process may have started the same run meanwhile.
             if (folder / MANIFEST).is_file():
-                _check_settings_and_data_are_the_same(folder, identity)
+                _check_same_settings_and_data(folder, identity)
                 run.is_resumed = True
             elif is_taken:
                 raise InputError(
@@ -181,7 +181,7 @@ class RunFolder:
         """Return whether the folder has complete and unchanged results that were computed with the same code,
         versions and metrics.
 
-        `dependency_hash` is what `hash_code_versions_and_metrics` returns.
+        `dependency_hash` is what `hash_run_dependencies` returns.
         """
         manifest = read_manifest(self.path)
         checksums = manifest.get("files")
@@ -326,7 +326,7 @@ def _has_files_of_other_programs(folder: Path) -> bool:
     # A remote folder without a manifest is empty here, because nothing of it is downloaded. It exists only if
     # there are remote files.
     return is_copy_of_remote_path(folder) or any(
-        find_final_name_of_temporary_file(path) != MANIFEST for path in folder.iterdir()
+        get_final_file_name(path) != MANIFEST for path in folder.iterdir()
     )
 
 
@@ -362,7 +362,7 @@ def _reject_json_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _check_settings_and_data_are_the_same(folder: Path, identity: Mapping[str, Any]) -> None:
+def _check_same_settings_and_data(folder: Path, identity: Mapping[str, Any]) -> None:
     """Raise an error if the folder holds a run with other settings or other data."""
     stored_identity = read_manifest(folder).get("identity")
     # The stored identity went through JSON, where tuples become lists and all keys are texts.

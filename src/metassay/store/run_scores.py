@@ -59,15 +59,13 @@ class RunScores:
         """Store the scores of a metric for a batch of outputs, in place of older ones. Scores that are NaN
         are not stored.
         """
-        self.write_scores_to_parquet_file(
+        self.save_encoded_scores(
             metric,
             batch_number,
             encode_table_as_parquet(make_score_table(content_hashes, scores), recorded_warnings),
         )
 
-    def write_scores_to_parquet_file(
-        self, metric: Metric, batch_number: int, encoded_table: EncodedTable
-    ) -> None:
+    def save_encoded_scores(self, metric: Metric, batch_number: int, encoded_table: EncodedTable) -> None:
         """Store scores of a metric for a batch of outputs that are encoded as a Parquet file already."""
         self._parts.replace_stored_file(_make_score_file_name(metric, batch_number), encoded_table)
 
@@ -81,10 +79,10 @@ class RunScores:
 
     def make_store_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
         """Return a function with which another process can open the scores of the same run folder."""
-        return partial(open_stored_scores_of_run, format_path_for_user(self.folder.absolute()))
+        return partial(open_run_scores, format_path_for_user(self.folder.absolute()))
 
 
-def open_stored_scores_of_run(run_address: str, metrics: Sequence[Metric] = ()) -> RunScores:
+def open_run_scores(run_address: str, metrics: Sequence[Metric] = ()) -> RunScores:
     """Open the scores that are stored in a run folder, given by a path or a remote address."""
     # `open_cached_scores` needs them, and both functions are called in the same way.
     del metrics

@@ -43,9 +43,9 @@ class RunTexts:
 
     def save_texts(self, cache_key: str, texts: Sequence[str | None]) -> None:
         """Store a list of texts under a name."""
-        self.write_texts_to_parquet_file(cache_key, encode_texts_as_parquet(texts))
+        self.save_encoded_texts(cache_key, encode_texts_as_parquet(texts))
 
-    def write_texts_to_parquet_file(self, name: str, encoded_table: EncodedTable) -> None:
+    def save_encoded_texts(self, name: str, encoded_table: EncodedTable) -> None:
         """Store a list of texts that is encoded as a Parquet file already."""
         self._parts.replace_stored_file(self._make_text_file_name(name), encoded_table)
 

@@ -63,7 +63,7 @@ def ask_judge_about_rows(
         raise InputError(f"repeats is {repeats}; it must be at least 1.")
     session = JudgeSession(language_model)
     connected_judges = [
-        replace(judge, seed=judge.seed + 1000 * repeat).connect_to_judge_session(session)
+        replace(judge, seed=judge.seed + 1000 * repeat).connect_to_session(session)
         for repeat in range(repeats)
     ]
     spec = connected_judges[0].spec

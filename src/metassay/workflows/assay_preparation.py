@@ -28,11 +28,11 @@ from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
-from metassay.metrics.external import set_score_directions_of_metrics
+from metassay.metrics.external import apply_score_directions
 from metassay.metrics.judge import connect_judges_to_model
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
-from metassay.metrics.selection import choose_metrics, list_sentinel_metrics_to_add
+from metassay.metrics.selection import choose_metrics, list_missing_sentinels
 from metassay.options import (
     GIVEN_PAIRS,
     HUMAN_PAIRS,
@@ -119,7 +119,7 @@ def read_data_and_prepare_run(data_source: Dataset | Source | None, options: Ass
         dataset=dataset,
         plan=plan,
         clusters=assign_outputs_to_clusters(dataset, options.cluster),
-        sentinels=list_sentinel_metrics_to_add(plan.metrics),
+        sentinels=list_missing_sentinels(plan.metrics),
         execution=_choose_execution_options(options, plan, run, environment, llm),
         run=run,
         environment=environment,
@@ -227,7 +227,7 @@ def _list_computed_and_precomputed_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = set_score_directions_of_metrics((*computed, *precomputed), score_directions)
+    metrics = apply_score_directions((*computed, *precomputed), score_directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(dataset, metrics, text_normalisation, preprocess)
 

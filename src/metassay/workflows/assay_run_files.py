@@ -17,7 +17,7 @@ from metassay.perturbations.text_store import build_cache_key_of_perturbation
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import render_page
 from metassay.store.layout import TIMINGS
-from metassay.store.metric_cache import hash_code_versions_and_metrics
+from metassay.store.metric_cache import hash_run_dependencies
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
@@ -42,7 +42,7 @@ def is_run_finished(
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run_folder.has_finished_results(
-        hash_code_versions_and_metrics(
+        hash_run_dependencies(
             environment, assay_plan.metrics, _list_values_that_change_results(run_folder, dataset, assay_plan)
         )
     )
@@ -89,7 +89,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     run_folder.write_result_files(
         files,
         **manifest,
-        basis=hash_code_versions_and_metrics(environment, assay_result.metrics, further_inputs),
+        basis=hash_run_dependencies(environment, assay_result.metrics, further_inputs),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metassay.metrics.neural.layer_mix import mark_tokens_of_preceding_sentences
+from metassay.metrics.neural.layer_mix import mark_preceding_sentences
 
 START, PAD, END = 0, 1, 2
 
@@ -20,5 +20,5 @@ START, PAD, END = 0, 1, 2
     ],
 )
 def test_context_ends_with_the_last_separator_but_one(torch, token_ids, is_context) -> None:
-    marked = mark_tokens_of_preceding_sentences(torch.tensor([token_ids]), END)
+    marked = mark_preceding_sentences(torch.tensor([token_ids]), END)
     assert marked[0].int().tolist() == is_context

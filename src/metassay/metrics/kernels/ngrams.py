@@ -127,7 +127,7 @@ def _count_reference_ngrams(
     n-gram that begins at position i, 0 for the empty one.
     """
     slot_mask = np.uint64(len(ngram_keys) - 1)
-    shift = _compute_bit_shift_for_table_size(len(ngram_keys))
+    shift = _compute_bit_shift(len(ngram_keys))
     length = len(reference_token_ids)
     for i in range(length):
         slots_of_prefixes[i] = 0
@@ -161,7 +161,7 @@ def _count_ngram_matches(
     `ngram_starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
     slot_mask = np.uint64(len(ngram_keys) - 1)
-    shift = _compute_bit_shift_for_table_size(len(ngram_keys))
+    shift = _compute_bit_shift(len(ngram_keys))
     length = len(output_token_ids)
     candidates = length
     for i in range(length):
@@ -193,7 +193,7 @@ def _count_ngram_matches(
 
 
 @kernel
-def _compute_bit_shift_for_table_size(table_size: int) -> np.uint64:
+def _compute_bit_shift(table_size: int) -> np.uint64:
     """Return the number of bits by which a 64-bit hash is shifted to get a position in a hash table."""
     shift = np.uint64(64)
     while table_size > 1:

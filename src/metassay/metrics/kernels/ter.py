@@ -69,7 +69,7 @@ def count_ter_edits(
         reference_length = sequence_offsets[reference_numbers[k] + 1] - sequence_offsets[reference_numbers[k]]
         longest = max(longest, output_length, reference_length)
         most_cells = max(
-            most_cells, (output_length + 1) * _compute_stored_columns_per_row(output_length, reference_length)
+            most_cells, (output_length + 1) * _count_stored_columns(output_length, reference_length)
         )
     low = np.zeros(longest + 2, np.int64)
     high = np.zeros(longest + 2, np.int64)
@@ -94,7 +94,7 @@ def count_ter_edits(
             continue
         for i in range(n):
             words[i] = token_ids[start + i]
-        shape = (n + 1, _compute_stored_columns_per_row(n, len(reference)))
+        shape = (n + 1, _count_stored_columns(n, len(reference)))
         cells = shape[0] * shape[1]
         matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))
         edits[k] = _count_word_edits_and_shifts(
@@ -158,7 +158,7 @@ def _compute_ter_beam_width(output_length: int, reference_length: int) -> int:
 
 
 @kernel
-def _compute_stored_columns_per_row(output_length: int, reference_length: int) -> int:
+def _count_stored_columns(output_length: int, reference_length: int) -> int:
     """Return how many columns of each row of the edit distance matrix are stored."""
     return min(reference_length + 1, 2 * _compute_ter_beam_width(output_length, reference_length) + 1)
 
@@ -185,13 +185,11 @@ def _copy_matrix_row_to_buffer(row_number: int, beam_matrix: BeamMatrix, row_buf
     low = beam_matrix.low[row_number]
     for j in range(low, beam_matrix.high[row_number]):
         row_buffer[j + 1] = beam_matrix.distances[row_number, j - low] if row_number > 0 else j
-    _fill_cells_outside_beam_with_infinity(row_number, beam_matrix, row_buffer)
+    _fill_outside_beam(row_number, beam_matrix, row_buffer)
 
 
 @kernel
-def _fill_cells_outside_beam_with_infinity(
-    row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances
-) -> None:
+def _fill_outside_beam(row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances) -> None:
     """Write infinity to the cells of a buffer that lie beside the computed columns of the row."""
     row_buffer[beam_matrix.low[row_number]] = _INFINITE
     for j in range(beam_matrix.high[row_number], beam_matrix.high[row_number + 1]):
@@ -228,7 +226,7 @@ def _complete_edit_distance_matrix(
             beam_matrix.distances[i, j - low] = cost
             beam_matrix.operations[i, j - low] = operation
         if i < len(output_words):
-            _fill_cells_outside_beam_with_infinity(i, beam_matrix, row)
+            _fill_outside_beam(i, beam_matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference_words) + 1])
 
@@ -268,7 +266,7 @@ def _compute_edit_distance_after_shift(
         if i >= end_of_changes and _equals_matrix_row(i, beam_matrix, row):
             return int(beam_matrix.distances[last, len(reference_words) - beam_matrix.low[last]])
         if i < last:
-            _fill_cells_outside_beam_with_infinity(i, beam_matrix, row)
+            _fill_outside_beam(i, beam_matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference_words) + 1])
 

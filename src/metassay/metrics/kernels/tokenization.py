@@ -76,9 +76,7 @@ def tokenize_texts(
                 blank_insertion_rules[p, 0] == ISOLATE or blank_insertion_rules[p, 2] & present_classes
             )
             if blank_insertion_rules[p, 1] & present_classes and second_is_present:
-                length = _insert_blanks_by_tokenization_rule(
-                    blank_insertion_rules[p], text, length, character_classes, next_text
-                )
+                length = _insert_blanks(blank_insertion_rules[p], text, length, character_classes, next_text)
                 text, next_text = next_text, text
         count = _split_text_into_tokens(text, length, character_classes, split_mode, starts, ends)
         numbered = ZERO
@@ -139,7 +137,7 @@ def _copy_text_into_buffer(
 
 
 @kernel
-def _insert_blanks_by_tokenization_rule(
+def _insert_blanks(
     tokenization_rule: Passes,
     source_text: CodePoints,
     source_length: int,
@@ -239,13 +237,13 @@ def _separate_punctuation_from_words(
     """
     separated = 0
     for i in range(word_count):
-        if _find_where_to_split_punctuation(text, token_starts[i], token_ends[i]) < token_ends[i]:
+        if _find_punctuation_boundary(text, token_starts[i], token_ends[i]) < token_ends[i]:
             separated += 1
     target = word_count + separated
     for i in range(word_count - 1, -1, -1):
         start = token_starts[i]
         end = token_ends[i]
-        boundary = _find_where_to_split_punctuation(text, start, end)
+        boundary = _find_punctuation_boundary(text, start, end)
         if boundary < end:
             target -= 1
             token_starts[target] = boundary
@@ -257,7 +255,7 @@ def _separate_punctuation_from_words(
 
 
 @kernel
-def _find_where_to_split_punctuation(text: CodePoints, word_start: int, word_end: int) -> int:
+def _find_punctuation_boundary(text: CodePoints, word_start: int, word_end: int) -> int:
     """Return the position between a word and the punctuation mark at its end or start. Without such a mark,
     it is the end of the word.
     """

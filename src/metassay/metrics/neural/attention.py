@@ -34,7 +34,9 @@ def choose_attention_function(weight: Tensor, head_size: int) -> Attention:
 
 
 def compute_attention_within_texts(queries_keys_values: Tensor, token_batch: TokenBatch) -> Tensor:
-    """Compute attention within each text, with one call of torch for all texts of equal length."""
+    """Compute attention within each text of a batch without padding. Torch is called once for all texts of
+    equal length.
+    """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -49,7 +51,7 @@ def compute_attention_within_texts(queries_keys_values: Tensor, token_batch: Tok
 
 
 def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
-    """Return a function that computes attention with flash attention; None if the device does not
+    """Return a function that computes attention with torch's flash attention; None if the device does not
     support it.
     """
     try:
@@ -59,7 +61,7 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
 
     def compute_flash_attention(queries_keys_values: Tensor, token_batch: TokenBatch) -> Tensor:
         """Compute attention within each text with the flash attention of torch."""
-        packing = get_text_bounds_of_packed_batch(token_batch)
+        packing = get_packing(token_batch)
         query, key, value = queries_keys_values.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
@@ -72,7 +74,7 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
 def compile_triton_attention(
     weight: Tensor, head_size: int, fallback_attention: Attention
 ) -> Attention | None:
-    """Return a function that computes attention of texts of up to `SHORT_TEXT` tokens with triton; None if
+    """Return a function that computes attention with triton for texts of up to `SHORT_TEXT` tokens; None if
     the device does not support it.
 
     Each program of the kernel computes one text and one head in one block. Flash attention works on blocks of
@@ -103,7 +105,7 @@ def compile_triton_attention(
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
     def compute_attention_with_triton(queries_keys_values: Tensor, token_batch: TokenBatch) -> Tensor:
-        packing = get_text_bounds_of_packed_batch(token_batch)
+        packing = get_packing(token_batch)
         if packing.longest > SHORT_TEXT:
             return fallback_attention(queries_keys_values, token_batch)
         tokens, _, heads, size = queries_keys_values.shape
@@ -123,8 +125,8 @@ def compile_triton_attention(
     )
 
 
-def get_text_bounds_of_packed_batch(batch: TokenBatch) -> Packing:
-    """Return where each text of a packed batch begins; raise an error if the batch is padded instead."""
+def get_packing(batch: TokenBatch) -> Packing:
+    """Return where each text begins in a batch without padding; raise an error if the batch has padding."""
     if batch.packing is None:
         raise TypeError("this batch is not packed")
     return batch.packing

@@ -60,8 +60,8 @@ class BartNetwork:
     def compute_mean_log_likelihoods(
         self, pairs_by_direction: Sequence[Sequence[TextPair]], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Return the mean log-likelihood of each input. With two directions (output given reference and the
-        reverse) it averages both.
+        """Return the mean log-likelihood of each input. If there are two directions (output given reference,
+        and reference given output), it is the mean of both.
         """
         scores = []
         truncated_count = 0
@@ -99,7 +99,9 @@ class BartNetwork:
         return likelihoods
 
     def _sum_log_probabilities(self, batch: TokenBatch, predicted_token_ids: Tensor) -> Tensor:
-        """Return the sum of the log-probabilities of each text's tokens, without padding."""
+        """Return, for each text of a batch, the sum of the log-probabilities of its tokens, without
+        padding.
+        """
         import torch
 
         # The decoder predicts each token from those before it.
@@ -122,7 +124,7 @@ def load_bart_network(model: str, dtype: str) -> BartNetwork:
 
 @dataclass(frozen=True)
 class BartMetric(NeuralMetric[BartNetwork]):
-    """Base class of both versions of BARTScore, with references and with sources."""
+    """Base class of both versions of BARTScore: with references, and with sources."""
 
     model: str = "facebook/bart-large-cnn"
 
@@ -142,7 +144,7 @@ class BartMetric(NeuralMetric[BartNetwork]):
 @dataclass(frozen=True)
 class BartScore(BartMetric):
     """BARTScore: mean log-likelihood of the output given the reference, of the reference given the output, or
-    of both.
+    the mean of both.
 
     `direction` is precision (output given reference), recall (reference given output) or f, the mean of both.
     Several references: the mean.
@@ -161,8 +163,8 @@ class BartScore(BartMetric):
     def score_inputs(
         self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute how likely output and reference are given each other, in the directions that the user
-        chose.
+        """Compute the mean log-likelihood of output given reference, of reference given output, or of
+        both.
         """
         directions = []
         if self.direction in {PRECISION, BOTH}:

@@ -25,7 +25,7 @@ MEAN, MAX = "mean", "max"
 
 
 class ScoringInput(NamedTuple):
-    """What a network scores: an output, with its source and one reference if the metric needs them."""
+    """What a network scores: an output, with a source and one reference if the metric needs them."""
 
     output: str
     source: str | None
@@ -33,7 +33,9 @@ class ScoringInput(NamedTuple):
 
 
 class NetworkScores(NamedTuple):
-    """Scores that a network computed for some inputs, with several columns if several metrics share them."""
+    """Scores that a network computed for some inputs. There are several columns if several metrics share the
+    scores.
+    """
 
     scores: NDArray[np.float64]
     truncated_count: int = 0
@@ -43,7 +45,7 @@ class NetworkScores(NamedTuple):
 
 
 class InputsOfBatch(NamedTuple):
-    """The distinct inputs of a batch, each scored once, and the rows that get their scores."""
+    """The different inputs of a batch, each of which is scored once, and the rows that get each score."""
 
     inputs: list[ScoringInput]
     """Distinct inputs, sorted, so that scores do not depend on the order of rows."""
@@ -72,34 +74,32 @@ class NeuralMetric(Metric, Generic[N]):
 
     @abstractmethod
     def load_neural_network(self) -> N:
-        """Load the model of this metric. Metrics with the same model share it in memory."""
+        """Load the network of this metric. Metrics with the same model share the network in memory."""
 
     @abstractmethod
     def score_inputs(
         self, network: N, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Run the network to score these inputs, which are all different."""
+        """Score inputs with the network. All inputs are different."""
 
     @abstractmethod
     def hash_model_files(self) -> Mapping[str, str]:
-        """Return hashes of the weights and the tokenizer, which identify the model in the signature."""
+        """Return hashes of the model's weights and tokenizer, which are part of the signature."""
 
     @property
     def neural_network_cache_key(self) -> Hashable:
-        """A key for the cache of network results. Metrics with equal keys are computed by running the network
-        once.
-        """
+        """A key for the cache of network results. Metrics with equal keys share one run of the network."""
         return self
 
     def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores of this metric out of those that the network computed for several metrics at
+        """Select the scores of this metric from those that the network computed for several metrics at
         once.
         """
         return network_scores
 
     @property
     def cost_class(self) -> str:
-        """`neural GPU` if the name of the model says that it is very large (XL or XXL), else `neural CPU`."""
+        """`neural GPU` if the model is very large (its name contains XL or XXL), else `neural CPU`."""
         name_parts = set(self.model.lower().replace("_", "-").split("-"))
         return "neural GPU" if {"xl", "xxl"} & name_parts else "neural CPU"
 
@@ -115,7 +115,9 @@ class NeuralMetric(Metric, Generic[N]):
         return "|".join([*first_parts, *hashes, last_part])
 
     def score(self, batch: Batch) -> Scores:
-        """Return the score of each output of a batch, NaN if a field that the metric needs is missing."""
+        """Return the score of each output of a batch. The score is NaN if a needed field, such as the source,
+        is missing.
+        """
         if self.needs_torch:
             require_torch()
         self._warn_if_language_not_supported(batch.language)
@@ -132,12 +134,12 @@ class NeuralMetric(Metric, Generic[N]):
         scores = self.extract_metric_scores(result.scores)[found.input_positions]
         return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
 
-    def get_parameter_values_without(self, excluded_names: Collection[str]) -> tuple[Hashable, ...]:
-        """Return the values of all parameters of the metric except the named ones."""
+    def get_parameters_without(self, excluded_names: Collection[str]) -> tuple[Hashable, ...]:
+        """Return the values of all parameters of the metric, except those with the given names."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in excluded_names)
 
     def _warn_if_truncated(self, network_scores: NetworkScores) -> None:
-        """Warn how many inputs were longer than the network can read."""
+        """Warn if inputs were longer than the network can read, and say how many."""
         if network_scores.truncated_count:
             kind = (
                 f"inputs were longer than the limit of {network_scores.token_limit} tokens of the model of "
@@ -159,8 +161,8 @@ class NeuralMetric(Metric, Generic[N]):
 
 
 def collect_distinct_inputs(batch: Batch, needed_fields: frozenset[str]) -> InputsOfBatch:
-    """Return the distinct combinations of output, source and reference in a batch; rows that lack a needed
-    field have none.
+    """Return the different combinations of output, source and reference in a batch. Rows without a needed
+    field are left out.
     """
     sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
     references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
@@ -183,7 +185,7 @@ def collect_distinct_inputs(batch: Batch, needed_fields: frozenset[str]) -> Inpu
 
 
 def build_inputs_with_first_reference(batch: Batch, needed_fields: frozenset[str]) -> list[ScoringInput]:
-    """Return an input for each row of a batch: the output, its source and its first reference."""
+    """Return, for each row of a batch, the output with its source and its first reference."""
     sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
     references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
     return [
@@ -195,8 +197,8 @@ def build_inputs_with_first_reference(batch: Batch, needed_fields: frozenset[str
 def _aggregate_over_references(
     scores: NDArray[np.float64], row_of_score: NDArray[np.int64], row_count: int, aggregation: str
 ) -> Scores:
-    """Combine the scores of each row over its references to their mean or maximum; NaN for rows without a
-    score.
+    """Combine the scores of an output with several references by their mean or maximum. Rows without a score
+    get NaN.
     """
     counts = np.bincount(row_of_score, minlength=row_count)
     if aggregation == MAX:

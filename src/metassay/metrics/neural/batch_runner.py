@@ -26,8 +26,8 @@ PACKED_TOKEN_BUDGET = 131_072
 
 
 def choose_device() -> str:
-    """Return the torch device to use: the one in METASSAY_DEVICE, or else a GPU if there is one, or else the
-    CPU.
+    """Return the torch device to use: the one in METASSAY_DEVICE, or else the GPU if there is one, or else
+    the CPU.
     """
     import torch
 
@@ -41,7 +41,7 @@ def get_device_kind(device: str) -> str:
 
 @dataclass
 class BatchRunner:
-    """Runs a network on texts in batches of limited size, the longest texts first."""
+    """Runs a network on texts in batches of limited size. The longest texts come first."""
 
     device: str = field(default_factory=choose_device)
     token_budget: int = 0
@@ -53,7 +53,7 @@ class BatchRunner:
             self.token_budget = TOKEN_BUDGETS.get(get_device_kind(self.device), TOKEN_BUDGETS["cpu"])
 
     def enable_packed_batches(self) -> None:
-        """From now on, build batches without padding, for networks that can read them."""
+        """Build all further batches without padding, for networks that can read such batches."""
         self.packs_texts = True
         if self.token_budget == TOKEN_BUDGETS["cuda"]:
             self.token_budget = PACKED_TOKEN_BUDGET
@@ -66,8 +66,8 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Iterator[tuple[Positions, R]]:
-        """Call `forward` on batches of texts. Yields, for each batch, the positions of its texts and the
-        result.
+        """Call `forward` on batches of texts. Yields, for each batch, the positions of its texts and what
+        `forward` returned.
         """
         import torch
 
@@ -82,7 +82,7 @@ class BatchRunner:
             with suppress(torch.OutOfMemoryError, MemoryError), torch.inference_mode():
                 result = forward(self._build_token_batch(tokens, texts, pad_id, segment_ids))
             if result is None:
-                self._reduce_batch_size_after_memory_error(tokens, texts)
+                self._reduce_batch_size(tokens, texts)
                 continue
             yield texts, result
             start += len(texts)
@@ -95,7 +95,7 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Tensor:
-        """Call `forward` on batches of texts and return its results as a tensor with one row per text.
+        """Call `forward` on batches of texts, and return the results as a tensor with one row per text.
 
         Nothing is read back between batches, so a GPU computes one while the next is being prepared.
         """
@@ -118,8 +118,8 @@ class BatchRunner:
         *,
         pad_id: int,
     ) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Tokenize texts and call `forward` on them. Returns one row of results per text, and which texts
-        were truncated.
+        """Tokenize texts and call `forward` on them in batches. Returns one row of results per text, and
+        which texts were truncated.
 
         With a GPU, texts are tokenised in the background while it encodes those before.
         """
@@ -156,7 +156,7 @@ class BatchRunner:
             return build_packed_batch(tokens, text_numbers, pad_id, self.move_to_device, segment_ids)
         return build_padded_batch(tokens, text_numbers, pad_id, self.move_to_device)
 
-    def _reduce_batch_size_after_memory_error(self, tokens: TokenizedTexts, text_indices: Positions) -> None:
+    def _reduce_batch_size(self, tokens: TokenizedTexts, text_indices: Positions) -> None:
         """Make batches smaller after memory ran out; raise an error if a single text is too large."""
         import torch
 
@@ -172,7 +172,8 @@ class BatchRunner:
 
 
 def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
-    """Return how many texts fit into the next batch with padding, given their lengths, longest first.
+    """Return how many texts fit into the next batch with padding. `lengths` are those of the remaining texts,
+    longest first.
 
     As many as the budget allows; but if texts of equal length fill half of it, no shorter ones, since a batch
     of equal lengths needs no padding and no mask.
@@ -185,5 +186,7 @@ def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
 
 
 def _count_texts_in_packed_batch(lengths: Positions, token_budget: int) -> int:
-    """Return how many texts fit into the next batch without padding, given their lengths, longest first."""
+    """Return how many texts fit into the next batch without padding. `lengths` are those of the remaining
+    texts, longest first.
+    """
     return max(1, int(np.searchsorted(np.cumsum(lengths), token_budget, side="right")))

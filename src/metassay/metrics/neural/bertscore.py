@@ -61,14 +61,14 @@ _BELOW_ANY_COSINE = -2.0
 
 
 class TokenWeights(NamedTuple):
-    """Weights of tokens in BERTScore: rare tokens weigh more (inverse document frequency)."""
+    """Weights of tokens in BERTScore. Rare tokens weigh more (inverse document frequency)."""
 
     weight_of_token: Mapping[int, float]
     weight_of_unseen: float
 
 
 class StoredVectors(NamedTuple):
-    """The tokens of some texts, with a vector for each token if it is computed already."""
+    """The tokens of some texts and, if computed already, a vector for each token."""
 
     tokens: TokenizedTexts
     vectors: NDArray[np.float32] | None
@@ -83,7 +83,7 @@ class EncodedTokens(NamedTuple):
 
 
 class TokenEncoder:
-    """Turns each token of a text into a vector, with the layers of an encoder up to a chosen one."""
+    """Turns each token of a text into a vector, by the layers of an encoder up to a chosen layer."""
 
     def __init__(self, folder: Path, model: str, layer: int, dtype: str) -> None:
         self.config = read_model_config(folder, model=model)
@@ -120,7 +120,7 @@ class TokenEncoder:
             self.runner.enable_packed_batches()
 
     def tokenize(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Tokenize texts, without the white space at both ends."""
+        """Tokenize texts after removing the white space at both ends of each text."""
         prefix = " " if self.config["model_type"] in SPACE_PREFIXED_ENCODERS else ""
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
@@ -128,16 +128,16 @@ class TokenEncoder:
     def compute_token_vectors(
         self, texts: list[str], shared_text_groups: Sequence[TextGroups]
     ) -> EncodedTokens:
-        """Compute a vector for each token of the texts. Texts in a group are computed once for all batches
-        that contain them.
+        """Compute a vector for each token of the texts. The vectors of a text that is in a group of shared
+        texts are computed only once.
 
         The result has all texts of these groups, also those that were not asked for.
         """
         parts: list[tuple[list[str], StoredVectors]] = []
         for groups in shared_text_groups:
             text_groups, texts = groups.find_shared_text_groups(texts)
-            encode_group = partial(self._compute_vectors_of_shared_texts, groups)
-            parts += [groups.get_or_compute_group_result(self, group, encode_group) for group in text_groups]
+            encode_group = partial(self._encode_shared_texts, groups)
+            parts += [groups.compute_group_once(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
         all_texts: list[str] = []
         for part_texts, _ in parts:
@@ -154,9 +154,9 @@ class TokenEncoder:
             start += len(part_vectors)
         return EncodedTokens(all_texts, tokens, unit_vectors)
 
-    def _compute_vectors_of_shared_texts(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
-        """Compute the token vectors of texts that several batches contain, and store them for the rest of the
-        run.
+    def _encode_shared_texts(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
+        """Compute the token vectors of texts that several batches contain, and keep them until the run
+        ends.
         """
         tokens = self.tokenize(texts)
         vectors = self._allocate_token_vectors(tokens)
@@ -170,7 +170,7 @@ class TokenEncoder:
         return torch.empty((len(tokens.ids), self.hidden_size), device=self.runner.device)
 
     def _write_token_vectors(self, tokens: TokenizedTexts, target_vectors: Tensor) -> None:
-        """Compute a vector of length 1 for each token, and write the vectors into `target_vectors`."""
+        """Compute a vector of length 1 for each token, and write it into `target_vectors`."""
 
         def compute_token_vectors_of_batch(batch: TokenBatch) -> Tensor:
             if batch.packing is not None and self.packed_encoder is not None:
@@ -191,8 +191,8 @@ class TokenEncoder:
             )
 
     def compute_token_weights(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
-        """Return the weight of each token: its inverse document frequency if given, or else 1, and 0 for
-        special tokens.
+        """Return the weight of each token: its inverse document frequency if `idf` is given, otherwise 1, but
+        0 for special tokens.
         """
         if idf is None:
             return (~np.isin(tokens.ids, self.unweighted_ids)).astype(np.float32)
@@ -202,7 +202,7 @@ class TokenEncoder:
 
 
 def _load_tokenizer(folder: Path, model: str, config: ModelConfig) -> Tokenizer | SentencepieceTokenizer:
-    """Load the tokenizer of a model from `tokenizer.json` or from a vocabulary file of an older kind."""
+    """Load the tokenizer of a model from `tokenizer.json` or an older kind of vocabulary file."""
     file = find_tokenizer_file(folder, model=model)
     limit = _find_token_limit(folder, config)
     if file.suffix == ".model":
@@ -211,7 +211,7 @@ def _load_tokenizer(folder: Path, model: str, config: ModelConfig) -> Tokenizer 
 
 
 def _find_token_limit(model_folder: Path, config: ModelConfig) -> int:
-    """Return how many tokens of a text the model reads, from the settings of its tokenizer or encoder."""
+    """Return how many tokens of a text a model reads, from the settings of its tokenizer or encoder."""
     tokenizer_config = model_folder / "tokenizer_config.json"
     limit = read_json_object(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
     # RoBERTa reserves two positions.
@@ -226,7 +226,7 @@ def score_text_pairs(
     token_weights: TokenWeights | None,
     shared_cache: SharedCache,
 ) -> NetworkScores:
-    """Compute BERTScore precision, recall and F1, in three columns, for each pair of output and reference.
+    """Compute BERTScore precision, recall and F1 for each pair of output and reference, in three columns.
 
     Pairs are sorted by reference and scored in chunks whose vectors fit into memory. Texts that other batches
     of the run or other chunks have, too, are encoded once and stored.
@@ -253,7 +253,8 @@ def score_text_pairs(
 def _split_pairs_into_chunks(
     encoder: TokenEncoder, sorted_pairs: Sequence[tuple[str, str]]
 ) -> Iterator[slice]:
-    """Split pairs of texts into chunks that fit into memory. Pairs with the same reference stay together.
+    """Split pairs of texts into chunks whose token vectors fit into memory. Pairs with the same reference
+    stay together.
 
     The number of tokens is estimated generously, by the number of characters.
     """
@@ -312,7 +313,7 @@ def _score_pairs_by_greedy_matching(
     pair_positions: NDArray[np.int64],
     token_weights: Tensor,
 ) -> Tensor:
-    """Match each token with the most similar token of the other text, and return precision, recall and F1 of
+    """Match each token with the most similar token of the other text, and compute precision, recall and F1 of
     each pair.
     """
     import torch
@@ -336,8 +337,8 @@ def _score_pairs_by_greedy_matching(
 
 
 def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
-    """Compute how rare each token is (inverse document frequency): log((N + 1) / (texts with the token + 1))
-    for N texts.
+    """Compute how rare each token is in N texts (inverse document frequency): log((N + 1) / (texts with the
+    token + 1)).
     """
     tokens = encoder.tokenize(texts)
     text_counts: Counter[int] = Counter()
@@ -349,14 +350,14 @@ def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
 
 @cache_loaded_models
 def load_token_encoder(model: str, layer: int, dtype: str) -> TokenEncoder:
-    """Load an encoder, without the layers above `layer`."""
+    """Load an encoder model, without the layers above `layer`."""
     return TokenEncoder(find_model_folder(model), model, layer, dtype)
 
 
 @dataclass(frozen=True)
 class BertScore(NeuralMetric[TokenEncoder]):
-    """BERTScore: precision, recall or F1 (`part_of`) of matching each token with the most similar token of
-    the other text.
+    """BERTScore: each token is matched with the most similar token of the other text. `part_of` chooses
+    precision, recall or F1 of the similarities.
 
     `layer` is bert-score's choice for models it knows. `idf` names a file of texts, one a line, whose rare
     tokens weigh more; `rescale` a language, or a file, of baselines. Of several references the best counts.
@@ -382,8 +383,8 @@ class BertScore(NeuralMetric[TokenEncoder]):
 
     @property
     def encoder_layer(self) -> int:
-        """The layer of the encoder whose vectors are compared: the user's choice, or the recommendation of
-        bert-score.
+        """The layer of the encoder whose vectors are compared: the user's choice, or else the layer that
+        bert-score recommends.
         """
         if self.layer is not None:
             return self.layer
@@ -397,12 +398,14 @@ class BertScore(NeuralMetric[TokenEncoder]):
 
     @property
     def neural_network_cache_key(self) -> Hashable:
-        """A key for the cache of network results, equal for precision, recall and F1 of the same model."""
-        return ("bertscore", *self.get_parameter_values_without({"part_of", "rescale"}))
+        """A key for the cache of network results. It is equal for precision, recall and F1 of the same
+        model.
+        """
+        return ("bertscore", *self.get_parameters_without({"part_of", "rescale"}))
 
     def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the column that the user chose (precision, recall or F1), rescaled if the user asked
-        for it.
+        """Select precision, recall or F1, as the user chose, and rescale the scores if the user asked for
+        it.
         """
         column = PARTS.index(self.part_of)
         selected = network_scores[:, column]
@@ -416,7 +419,9 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return load_token_encoder(self.model, self.encoder_layer, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Return hashes of the weights, the tokenizer and the texts that token weights are computed from."""
+        """Return hashes of the weights, the tokenizer, and the texts from which token weights are
+        computed.
+        """
         folder = find_model_folder(self.model)
         hashes = {
             "weights": hash_file_contents(find_weight_files(folder, model=self.model)),

@@ -44,7 +44,7 @@ BEST_LAYERS = {
 
 
 class Baseline(NamedTuple):
-    """The BERTScore of unrelated sentences, which is mapped to 0 when scores are rescaled."""
+    """The BERTScore of unrelated sentences. Rescaling maps this score to 0."""
 
     precision: float
     recall: float
@@ -70,7 +70,7 @@ def read_bertscore_baseline(model: str, layer: int, table: str) -> Baseline:
 
 
 def _find_baseline_table(model: str, language: str) -> Path:
-    """Find the file in the package bert-score that has the scores of unrelated sentences for a model and
+    """Find the file in the package bert-score with the scores of unrelated sentences, for a model and
     language.
     """
     package = importlib.util.find_spec("bert_score")

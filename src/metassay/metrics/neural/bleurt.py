@@ -54,7 +54,7 @@ _SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
 
 
 class Vocabulary(Protocol):
-    """Interface of what converts texts to token ids, without special tokens at start and end."""
+    """Interface of classes that convert texts to token ids, without special tokens at start and end."""
 
     start_id: int
     """The id of [CLS]."""
@@ -67,7 +67,7 @@ class Vocabulary(Protocol):
 
 
 class SentencepieceVocabulary:
-    """Converts texts to token ids for BLEURT-20, with its sentencepiece model."""
+    """Converts texts to token ids with sentencepiece, for BLEURT-20."""
 
     def __init__(self, file: Path) -> None:
         self.processor = load_sentencepiece(file)
@@ -81,8 +81,8 @@ class SentencepieceVocabulary:
         return [self._tokenize_text(text) for text in texts]
 
     def _tokenize_text(self, text: str) -> list[int]:
-        """Return the token ids of a text. Names of special tokens such as [SEP] in it become these tokens, as
-        in bleurt-pytorch.
+        """Return the token ids of a text. The name of a special token in the text, such as [SEP], becomes
+        this token, as in bleurt-pytorch.
         """
         ids: list[int] = []
         for part in _SPECIAL_TOKEN.split(text):
@@ -94,7 +94,7 @@ class SentencepieceVocabulary:
 
 
 class TokenizerVocabulary:
-    """Converts texts to token ids for models before BLEURT-20, which use WordPiece."""
+    """Converts texts to token ids with WordPiece, for models before BLEURT-20."""
 
     def __init__(self, file: Path) -> None:
         self.tokenizer = Tokenizer(file, NO_LIMIT)
@@ -108,7 +108,7 @@ class TokenizerVocabulary:
 
 
 class BleurtNetwork:
-    """A BLEURT model: an encoder that reads reference and output together, and a layer that computes the
+    """A BLEURT model: an encoder that reads reference and output together, and a last layer that computes the
     score.
     """
 
@@ -119,12 +119,10 @@ class BleurtNetwork:
         self.vocabulary = _load_vocabulary(find_model_file(folder, *VOCABULARY_FILES, model=model))
         state = read_model_weights(find_weight_files(folder, model=model))
         encoder_state = {
-            _convert_weight_name_to_transformers(name): tensor
-            for name, tensor in state.items()
-            if name.startswith("bleurt.")
+            _convert_weight_name(name): tensor for name, tensor in state.items() if name.startswith("bleurt.")
         }
         self.encoder = load_encoder(
-            _convert_config_to_transformers(config, activation),
+            _convert_config(config, activation),
             encoder_state,
             dtype=dtype,
             device=self.runner.device,
@@ -163,7 +161,7 @@ class BleurtNetwork:
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.limit)
 
     def _score_batch(self, batch: TokenBatch, segment_ids: TokenizedTexts) -> Tensor:
-        """Run the network on a batch of joined texts and return a score for each."""
+        """Run the network on a batch of references joined with outputs, and return a score for each."""
         import torch
 
         if batch.packing is not None and self.packed_encoder is not None:
@@ -180,8 +178,8 @@ class BleurtNetwork:
 def truncate_token_pair(
     reference_ids: list[int], output_ids: list[int], max_tokens: int
 ) -> tuple[list[int], list[int]]:
-    """Shorten two lists of token ids, the longer one first, until together they have at most `max_tokens`
-    ids.
+    """Shorten two lists of token ids until they have at most `max_tokens` ids together. The longer list is
+    shortened first.
     """
     excess = len(reference_ids) + len(output_ids) - max_tokens
     if excess <= 0:
@@ -203,19 +201,19 @@ def truncate_token_pair(
 def _make_token_type_ids(
     tokens: TokenizedTexts, reference_lengths: np.ndarray[Any, np.dtype[np.int64]]
 ) -> TokenizedTexts:
-    """Return the segment of each token: 0 for the reference, 1 for the output."""
+    """Return, for each token, 0 if it belongs to the reference and 1 if it belongs to the output."""
     positions = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
     is_second = positions >= np.repeat(reference_lengths, tokens.lengths)
     return tokens.copy_with_token_ids(is_second.astype(np.int64))
 
 
 def _load_vocabulary(file: Path) -> Vocabulary:
-    """Load a vocabulary file, of sentencepiece if its name ends in `.model`, else of WordPiece."""
+    """Load a vocabulary file: of sentencepiece if its name ends in `.model`, otherwise of WordPiece."""
     return SentencepieceVocabulary(file) if file.suffix == ".model" else TokenizerVocabulary(file)
 
 
-def _convert_config_to_transformers(config: ModelConfig, activation: str | None) -> ModelConfig:
-    """Convert the configuration of a BLEURT model to the names that transformers uses."""
+def _convert_config(config: ModelConfig, activation: str | None) -> ModelConfig:
+    """Convert the configuration of a BLEURT model to the names that the transformers library uses."""
     is_rembert = bool(config.get("embedding_size"))
     translated: dict[str, Any] = {"model_type": "rembert" if is_rembert else "bert", "pad_token_id": 0}
     translated |= {name: config[name] for name in SHARED_SETTINGS if name in config}
@@ -226,8 +224,8 @@ def _convert_config_to_transformers(config: ModelConfig, activation: str | None)
     return translated
 
 
-def _convert_weight_name_to_transformers(bleurt_name: str) -> str:
-    """Return the name that a weight of a BLEURT model has in transformers."""
+def _convert_weight_name(bleurt_name: str) -> str:
+    """Convert the name of a weight in a BLEURT model to its name in the transformers library."""
     bare_name = bleurt_name.removeprefix("bleurt.")
     return bare_name.replace("encoder.embedding_projection", "encoder.embedding_hidden_mapping_in")
 
@@ -246,8 +244,8 @@ def load_bleurt_network(model: str, dtype: str, activation: str | None) -> Bleur
 
 @dataclass(frozen=True)
 class Bleurt(NeuralMetric[BleurtNetwork]):
-    """BLEURT: a network that reads reference and output together and predicts a score; with several
-    references, their mean.
+    """BLEURT: a network reads reference and output together and predicts a score. Several references are
+    averaged.
 
     `activation` overrides the encoder's; the first TensorFlow models computed gelu by tanh (`gelu_new`).
     """

@@ -48,7 +48,7 @@ _PACKAGED_WEIGHTS = frozenset({"model.safetensors", "weights.npz"})
 
 
 def require_torch() -> None:
-    """Raise an error unless torch and transformers are installed. The error says what to install."""
+    """Raise an error that says what to install, unless torch and transformers are installed."""
     try:
         import torch
         import transformers  # noqa: F401
@@ -64,12 +64,14 @@ def get_hub_folder() -> Path:
 
 
 def find_model_folder(model_name: str) -> Path:
-    """Find the folder of a model by its path, its name on Hugging Face, or the package that contains it."""
+    """Find the folder of a model, given by its path, its name on Hugging Face, or the package that contains
+    it.
+    """
     folder = Path(model_name).expanduser()
     if folder.is_dir():
         return folder
     for hub_name in (model_name, *get_alternative_model_names(model_name)):
-        snapshot = _find_snapshot_in_hub_cache(hub_name)
+        snapshot = _find_snapshot(hub_name)
         if snapshot is not None:
             return snapshot
     packaged = _find_model_in_package(model_name)
@@ -82,9 +84,9 @@ def find_model_folder(model_name: str) -> Path:
     )
 
 
-def _find_snapshot_in_hub_cache(model_name: str) -> Path | None:
-    """Find the downloaded version of a model in the Hugging Face cache: that of `main`, or else the
-    only one.
+def _find_snapshot(model_name: str) -> Path | None:
+    """Find the downloaded version of a model in the Hugging Face cache: that of `main`, or else the only one.
+    None if there is none.
     """
     folder = get_hub_folder() / f"models--{model_name.replace('/', '--')}"
     main = folder / "refs" / "main"
@@ -101,7 +103,7 @@ def _find_snapshot_in_hub_cache(model_name: str) -> Path | None:
 
 
 def _find_model_in_package(model_name: str) -> Path | None:
-    """Find the folder of an installed package that contains the weights of a model."""
+    """Find the folder with the weights of a model in an installed package; None if there is none."""
     package = MODEL_PACKAGES.get(model_name, model_name)
     try:
         files = metadata.files(package) or []
@@ -114,7 +116,9 @@ def _find_model_in_package(model_name: str) -> Path | None:
 
 
 def find_model_file(folder: Path, *names: str, model: str) -> Path:
-    """Return the first of several files that exists in the folder of a model."""
+    """Return the path of the first of the named files that exists in the folder of a model; raise an error if
+    there is none.
+    """
     for name in names:
         if (folder / name).is_file():
             return check_not_lfs_pointer(folder / name)
@@ -126,7 +130,7 @@ def find_model_file(folder: Path, *names: str, model: str) -> Path:
 
 
 def check_not_lfs_pointer(file: Path) -> Path:
-    """Return the file; raise an error if Git LFS has not downloaded its content yet."""
+    """Return the path of a file; raise an error if Git LFS has not downloaded its content yet."""
     with file.open("rb") as stream:
         if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
             raise InputError(
@@ -138,7 +142,7 @@ def check_not_lfs_pointer(file: Path) -> Path:
 
 
 def find_weight_files(folder: Path, *, model: str) -> list[Path]:
-    """Return the files that contain the weights of a model, in one or several parts."""
+    """Return the file or files that contain the weights of a model."""
     for name in WEIGHT_FILES:
         if (folder / name).is_file():
             return [check_not_lfs_pointer(folder / name)]
@@ -182,8 +186,8 @@ def read_json_object(file: Path) -> Mapping[str, Any]:
 
 
 def read_model_weights(weight_files: Sequence[Path]) -> StateDict:
-    """Read the weights of a model from its files. Pickle files that contain anything but tensors are
-    refused.
+    """Read the weights of a model from its files. A pickle file that contains anything but tensors and plain
+    values raises an error.
     """
     state: StateDict = {}
     for file in weight_files:
@@ -205,10 +209,10 @@ def _read_safetensors(file: Path) -> StateDict:
 
 
 def read_torch_file(file: Path) -> dict[str, Any]:
-    """Read a file written by torch, without executing code from it. Only tensors, plain values and
-    `argparse.Namespace` are allowed.
+    """Read a file that torch wrote, without running code from it. It may contain only tensors, plain values
+    and `argparse.Namespace`.
 
-    A pickle that would run other code is refused.
+    A pickle that would run other code raises an error.
     """
     import torch
 
@@ -230,7 +234,7 @@ def read_torch_file(file: Path) -> dict[str, Any]:
 
 
 def select_weights_with_prefix(weights: Mapping[str, Tensor], prefix: str) -> StateDict:
-    """Return the weights whose names begin with a prefix, and remove the prefix from the names."""
+    """Return the weights whose names begin with a prefix, under their names without the prefix."""
     return {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
 
 
@@ -245,9 +249,7 @@ def hash_file_contents(files: Sequence[Path]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _hash_file_cached(file: Path, file_size: int, modification_time: int) -> bytes:
-    """Return the hash of a file. Size and time of change are only keys of the cache, so that a changed file
-    is hashed again.
-    """
+    """Return the hash of a file. It is computed again only if the size or modification time has changed."""
     del file_size, modification_time
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()

@@ -47,7 +47,7 @@ ESTIMATOR_BATCH = 4_096
 
 
 class SeparateNetwork(CometNetwork):
-    """A COMET model that encodes source, output and reference separately, so that each text is encoded once.
+    """A COMET model that encodes source, output and reference separately. Each text is encoded only once.
 
     With `document_context` the mean over the tokens of a text leaves out preceding sentences
     (Vernikos et al., 2022).
@@ -68,14 +68,12 @@ class SeparateNetwork(CometNetwork):
     def compute_text_vectors(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
         """Compute a vector for each text. Also returns which texts were truncated."""
         return self.runner.tokenize_and_compute_vectors(
-            texts, self.tokenizer, self.compute_text_vectors_of_batch, pad_id=self.pad_id
+            texts, self.tokenizer, self.compute_batch_vectors, pad_id=self.pad_id
         )
 
-    def compute_text_vectors_of_batch(self, batch: TokenBatch) -> Tensor:
+    def compute_batch_vectors(self, batch: TokenBatch) -> Tensor:
         """Compute a vector for each text of a batch."""
-        collector = self.layer_mix.create_hidden_layer_collector(
-            batch, self.pad_id, separator_id=self.separator_id
-        )
+        collector = self.layer_mix.create_collector(batch, self.pad_id, separator_id=self.separator_id)
         self.run_encoder(batch, collector)
         return collector.get_text_vectors()
 
@@ -85,21 +83,17 @@ class SeparateNetwork(CometNetwork):
 
         columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
         text_vectors = TextVectors(shared_cache, self, self.compute_text_vectors, self.runner.move_to_device)
-        vectors, rows, truncated_count = text_vectors.look_up_or_compute_vectors(columns)
+        vectors, rows, truncated_count = text_vectors.get_vectors(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
-        scores = [
-            self._score_outputs_by_text_vectors(vectors, rows[:, start : start + ESTIMATOR_BATCH])
-            for start in starts
-        ]
+        scores = [self._score_vectors(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts]
         # Read back once, at the end: the device computes while the program goes on.
         array = torch.cat(scores).double().cpu().numpy()
         return NetworkScores(array, truncated_count, self.tokenizer.limit)
 
-    def _score_outputs_by_text_vectors(
-        self, text_vectors: Tensor, positions_by_column: NDArray[np.int64]
-    ) -> Tensor:
-        """Compute scores from the vectors of output, source and reference. `positions_by_column`
-        has the positions of their vectors.
+    def _score_vectors(self, text_vectors: Tensor, positions_by_column: NDArray[np.int64]) -> Tensor:
+        """Compute a score for each output from the vectors of output, source and reference.
+
+        `positions_by_column` has the positions of these vectors: [texts of an input, inputs].
         """
         import torch
 
@@ -117,8 +111,8 @@ class SeparateNetwork(CometNetwork):
 def build_estimator_input(
     output_vectors: Tensor, source_vectors: Tensor, reference_vectors: Tensor | None = None
 ) -> Tensor:
-    """Join the vectors of output, source and reference, their products and differences to the input of the
-    last layers of COMET.
+    """Join the vectors of output, source and reference, with their products and differences. The last layers
+    of COMET compute the score from this.
 
     Where there is a reference, the vector of the source itself is left out.
     """
@@ -134,8 +128,8 @@ def build_estimator_input(
 def score_by_vector_distances(
     output_vectors: Tensor, source_vectors: Tensor, reference_vectors: Tensor
 ) -> Tensor:
-    """Return 1 / (1 + d), where d is the harmonic mean of the output's distances to source and reference, as
-    COMET-rank does.
+    """Return 1 / (1 + d), where d is the harmonic mean of the distances from the output to the source and to
+    the reference. COMET-rank scores in this way.
     """
     from torch.nn.functional import pairwise_distance
 
@@ -148,9 +142,7 @@ def score_by_vector_distances(
 def load_comet_network(
     model: str, encoder: str | None, dtype: str, document_context: bool
 ) -> SeparateNetwork | UnifiedNetwork:
-    """Load a COMET model, either one that encodes texts separately or one that joins them, such as
-    CometKiwi.
-    """
+    """Load a COMET model, which encodes texts either separately or, as CometKiwi, joined to one text."""
     files = find_comet_files(model, encoder)
     if files.model_class != UNIFIED:
         return SeparateNetwork(files, dtype, document_context=document_context)
@@ -164,7 +156,7 @@ def load_comet_network(
 
 @dataclass(frozen=True)
 class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
-    """Base class of both versions of COMET, with and without references."""
+    """Base class of both versions of COMET: with and without references."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
@@ -176,7 +168,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
     """COMET's model classes that the metric can score with."""
 
     def load_neural_network(self) -> SeparateNetwork | UnifiedNetwork:
-        """Load the COMET model of this metric; raise an error if the model is for another metric."""
+        """Load the COMET model; raise an error if this metric cannot use it."""
         network = load_comet_network(self.model, self.encoder, self.dtype, self.document_context)
         if network.model_class not in self.model_classes:
             raise InputError(
@@ -203,8 +195,8 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
 
 @dataclass(frozen=True)
 class Comet(CometMetric):
-    """COMET: a network that predicts a score from the vectors of output, source and reference; several
-    references are averaged.
+    """COMET: a network predicts a score from the vectors of output, source and reference. Several references
+    are averaged.
     """
 
     model: str = "Unbabel/wmt22-comet-da"
@@ -229,7 +221,9 @@ class CometQE(CometMetric):
     model_classes: ClassVar[frozenset[str]] = frozenset({REFERENCELESS, UNIFIED})
 
     def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
-        """Return the errors that the model marks in each output; raise an error if it cannot mark errors."""
+        """Return the errors that the model marks in each output; raise an error if the model cannot mark
+        errors.
+        """
         require_torch()
         network = self.load_neural_network()
         if not isinstance(network, UnifiedNetwork):

@@ -54,7 +54,7 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class CometSettings:
-    """The settings of a COMET model that affect its scores, as its training wrote them."""
+    """The settings of a COMET model that affect its scores, as they were written after training."""
 
     layer_norm: bool
     """Whether the states of each layer are normalised before they are mixed."""
@@ -74,8 +74,8 @@ class CometSettings:
 
     @classmethod
     def from_hyperparameters(cls, model_class: str, hyperparameters: Mapping[str, Any]) -> CometSettings:
-        """Read the settings of a model from its hyperparameters; missing ones get the defaults of the COMET
-        library.
+        """Read the settings of a model from its hyperparameters. A missing setting gets the default of the
+        COMET library.
         """
         values = {**CLASS_DEFAULTS[model_class], **hyperparameters}
         final_activation = values["final_activation"]
@@ -95,7 +95,7 @@ class CometSettings:
 
 @dataclass(frozen=True)
 class CometFiles:
-    """Where the files of a COMET model are, and its hyperparameters."""
+    """The paths of the files of a COMET model, and its hyperparameters."""
 
     hparams: Mapping[str, Any]
     """The content of `hparams.yaml`."""
@@ -124,7 +124,7 @@ class CometFiles:
 
 
 def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
-    """Find the files of a COMET model and of the encoder that it was trained from.
+    """Find the files of a COMET model and of the encoder from which it was trained.
 
     The configuration and the tokenizer of the encoder come from the model that `hparams.yaml` names, unless
     `encoder` names another.

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 class CometNetwork:
-    """Base class of loaded COMET models: a tokenizer, an encoder, a weighted sum of its layers, and last
-    layers that compute the score.
+    """Base class of loaded COMET models: a tokenizer, an encoder, a weighted sum of the encoder's layers, and
+    last layers that compute the score.
 
     `sparsemax` overrides how the weights of the layers are normalised.
     """
@@ -70,7 +70,7 @@ class CometNetwork:
             self.estimator.to(device)
 
     def _load_layer_weights(self, files: CometFiles, *, sparsemax: bool | None) -> LayerMix:
-        """Load the weights with which the layers of the encoder are summed."""
+        """Load the weights of the sum over the encoder's layers."""
         has_mixture = any(name.startswith(SCALARS_PREFIX) for name in self.state)
         if not has_mixture:
             return LayerMix.from_single_layer(self.state, int(self.settings.layer), pool=self.settings.pool)
@@ -83,7 +83,7 @@ class CometNetwork:
         )
 
     def _uses_sparsemax(self, files: CometFiles) -> bool:
-        """Return whether the layers are weighted by sparsemax instead of softmax.
+        """Return whether the weights of the layers are normalised by sparsemax instead of softmax.
 
         Unified and XCOMET models are mixed by softmax, whatever their file says: before unbabel-comet 2.2.4
         these classes did not pass the setting on (COMET issues 195 and 244).
@@ -102,7 +102,7 @@ class CometNetwork:
 
     def run_encoder(self, batch: TokenBatch, visit_layer: HiddenStateVisitor) -> Tensor:
         """Run the encoder on a batch and return the last hidden states. `visit_layer` is called with the
-        states of each layer.
+        states of every layer.
         """
         if batch.packing is not None and self.packed_encoder is not None:
             return self.packed_encoder(batch, visit_layer)
@@ -122,8 +122,8 @@ class CometNetwork:
 
 
 def _build_feedforward_scorer(weights: StateDict, comet_settings: CometSettings) -> nn.Module | None:
-    """Build the last layers of a COMET model, which compute the score. None for ranking models, which have
-    none.
+    """Build the last layers of a COMET model, which compute the score. None for ranking models, which have no
+    such layers.
     """
     import torch
 
@@ -145,7 +145,7 @@ def _build_feedforward_scorer(weights: StateDict, comet_settings: CometSettings)
 
 
 def _create_activation_function(function_name: str) -> nn.Module:
-    """Create the activation function with a name, such as `Tanh`, in torch."""
+    """Create the activation function that has this name in torch, such as `Tanh`."""
     import torch
 
     activation: type[nn.Module] | None = getattr(torch.nn, function_name.title(), None)

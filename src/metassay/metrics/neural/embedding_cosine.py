@@ -28,7 +28,7 @@ from metassay.metrics.shared_cache import SharedCache
 
 @dataclass(frozen=True)
 class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
-    """Cosine similarity of the vectors of output and reference; of several references the most similar
+    """Cosine similarity of the vectors of output and reference. Of several references, the most similar one
     counts.
 
     An empty text has a vector, too: what the encoder makes of nothing.
@@ -67,7 +67,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         if "references" not in self.needs:
             compared_texts = [scoring_input.source or "" for scoring_input in inputs]
         text_vectors = TextVectors(shared_cache, network, network.compute_text_vectors)
-        vectors, rows, truncated_count = text_vectors.look_up_or_compute_vectors([outputs, compared_texts])
+        vectors, rows, truncated_count = text_vectors.get_vectors([outputs, compared_texts])
         output_rows, compared_rows = rows
         vectors = vectors.astype(np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

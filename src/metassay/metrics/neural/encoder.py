@@ -23,12 +23,12 @@ COMPILE_VARIABLE = "METASSAY_COMPILE"
 
 
 def is_compilation_enabled() -> bool:
-    """Return whether the user asked to compile models with torch, by METASSAY_COMPILE=1."""
+    """Return whether the user asked to compile models with torch, by setting METASSAY_COMPILE=1."""
     return os.environ.get(COMPILE_VARIABLE) == "1"
 
 
 def parse_dtype(dtype_name: str) -> torch.dtype:
-    """Return the torch data type with a name such as `bfloat16`."""
+    """Return the torch data type with this name, such as `bfloat16`."""
     import torch
 
     if dtype_name not in DTYPES:
@@ -65,7 +65,9 @@ def load_encoder(
 
 
 def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Compile a function with torch. If that fails at the first call, the function runs uncompiled."""
+    """Compile a function with torch. If this fails at the first call, the function runs without
+    compilation.
+    """
     import torch
 
     compiled: Callable[..., Tensor] | None = torch.compile(function, dynamic=True)
@@ -87,8 +89,8 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def skip_random_weight_initialization() -> AbstractContextManager[Any]:
-    """Return a context manager in which new models get no random weights, because they would be
-    overwritten.
+    """Return a context manager in which new models get no random weights. The weights of a file replace them
+    anyway.
     """
     try:
         from transformers.initialization import no_init_weights
@@ -118,7 +120,9 @@ def copy_weights_into_model(model: nn.Module, loaded_weights: StateDict) -> None
 
 
 def _find_expected_weight_name(name_in_file: str, weights_of_model: Mapping[str, Tensor], prefix: str) -> str:
-    """Return the name that a weight has in the model. Names in files can be older or have a prefix."""
+    """Return the name of a weight in the model, given its name in a file. Names in files can be older or have
+    a prefix.
+    """
     name_in_file = name_in_file.replace("LayerNorm.gamma", "LayerNorm.weight").replace(
         "LayerNorm.beta", "LayerNorm.bias"
     )
@@ -127,5 +131,5 @@ def _find_expected_weight_name(name_in_file: str, weights_of_model: Mapping[str,
 
 
 def _is_optional_weight_name(weight_name: str) -> bool:
-    """Return whether a model works without a weight, which files may lack."""
+    """Return whether a model works without the weight of this name."""
     return any(part in weight_name for part in OPTIONAL_WEIGHTS)

@@ -24,7 +24,7 @@ ENCODER_LAYERS_PREFIX = "encoder.model.encoder.layer."
 
 
 class LayerCollector(Protocol):
-    """Interface of what adds up the hidden states of the layers of an encoder, each with its weight, to one
+    """Interface of objects that add up the hidden states of an encoder's layers, each with its weight, to one
     vector per text.
     """
 
@@ -39,8 +39,8 @@ class LayerCollector(Protocol):
 
 @dataclass(frozen=True)
 class LayerMix:
-    """How the hidden states h_k of an encoder's layers are combined: a weighted sum γ · Σ w_k h_k, or a
-    single layer.
+    """How the hidden states h_k of an encoder's layers are combined: by a weighted sum γ · Σ w_k h_k, or by
+    using a single layer.
 
     With `normalises_layers`, each h_k is first centred and scaled over all tokens and channels of its text.
     """
@@ -54,7 +54,7 @@ class LayerMix:
     def from_checkpoint(
         cls, model_weights: StateDict, *, pool: str, normalises_layers: bool, uses_sparsemax: bool
     ) -> LayerMix:
-        """Read from a COMET model with which weights the layers are summed."""
+        """Read the weights of the sum over the encoder's layers from a COMET model."""
         import torch
 
         scalars = select_weights_with_prefix(model_weights, SCALARS_PREFIX)
@@ -65,7 +65,7 @@ class LayerMix:
 
     @classmethod
     def from_single_layer(cls, model_weights: StateDict, layer_number: int, *, pool: str) -> LayerMix:
-        """Use a single layer of the encoder; negative numbers count from the last one."""
+        """Use a single layer of the encoder. A negative number counts from the last layer."""
         last_layer = max(
             int(name.partition(".")[0])
             for name in select_weights_with_prefix(model_weights, ENCODER_LAYERS_PREFIX)
@@ -74,14 +74,14 @@ class LayerMix:
         weights = [float(k == layer_number % count) for k in range(count)]
         return cls(weights, 1.0, normalises_layers=False, pool=pool)
 
-    def create_hidden_layer_collector(
+    def create_collector(
         self, batch: TokenBatch, pad_id: int, *, first_token: bool = False, separator_id: int | None = None
     ) -> LayerCollector:
-        """Create an object that combines the layers for a batch, by the mean over tokens or, with
-        `first_token`, from the first token.
+        """Create an object that combines the layers for a batch, to the mean over the tokens of each text or,
+        with `first_token`, to its first token.
 
         With `separator_id` the mean is over the last sentence of each text (see
-        `mark_tokens_of_preceding_sentences`).
+        `mark_preceding_sentences`).
         """
         pool = FIRST_TOKEN_POOL if first_token else self.pool
         if not batch.rectangles:
@@ -96,7 +96,7 @@ class LayerMix:
 
 
 class RectangleCollector:
-    """Combines the layers for a padded batch, or for texts of equal length."""
+    """Combines the layers of an encoder for a padded batch, or for texts of equal length."""
 
     def __init__(
         self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str, separator_id: int | None = None
@@ -108,7 +108,7 @@ class RectangleCollector:
         self.total: Tensor | None = None
         self.is_context: Tensor | None = None
         if separator_id is not None:
-            self.is_context = mark_tokens_of_preceding_sentences(batch.ids, separator_id)
+            self.is_context = mark_preceding_sentences(batch.ids, separator_id)
 
     def __call__(self, k: int, states: Tensor) -> None:
         """Add the hidden states of layer k, multiplied by its weight."""
@@ -133,7 +133,7 @@ class RectangleCollector:
         return mixed.masked_fill(is_padding, float("-inf")).max(1).values
 
     def _pool_token_states(self, states: Tensor) -> Tensor:
-        """Return the hidden state of each text's first token, or the mean over its tokens."""
+        """Return the hidden state of the first token of each text, or the mean over its tokens."""
         import torch
 
         if self.pool == FIRST_TOKEN_POOL:
@@ -157,7 +157,7 @@ class RectangleCollector:
         return normalised
 
 
-def mark_tokens_of_preceding_sentences(token_ids: Tensor, separator_id: int) -> Tensor:
+def mark_preceding_sentences(token_ids: Tensor, separator_id: int) -> Tensor:
     """Return which tokens belong to preceding sentences, in texts such as `<s> before </s> scored </s>`.
 
     They begin after the first token of a text and end with the last separator but one. A text with a single
@@ -171,8 +171,8 @@ def mark_tokens_of_preceding_sentences(token_ids: Tensor, separator_id: int) -> 
 
 
 class PackedCollector:
-    """Combines the layers for a batch without padding, as the mean over the tokens of each text or its first
-    token.
+    """Combines the layers of an encoder for a batch without padding, to the mean over the tokens of each text
+    or to its first token.
 
     It takes one operation for the texts of each length and one for the layer.
     """
@@ -198,7 +198,7 @@ class PackedCollector:
         self.total.add_(pooled, alpha=self.mix.weights[k])
 
     def _sum_hidden_states_per_text(self, hidden_states: Tensor) -> Tensor:
-        """Sum the hidden states over the tokens of each text, without padding tokens."""
+        """Sum the hidden states over the tokens of each text. Padding tokens are left out."""
         import torch
 
         assert self.total is not None
@@ -221,7 +221,7 @@ class PackedCollector:
 
 
 class SplitCollector:
-    """Combines the layers for a batch without padding, separately for the texts of each length."""
+    """Combines the layers of an encoder for a batch without padding, separately for texts of each length."""
 
     def __init__(self, batch: TokenBatch, collectors: Sequence[RectangleCollector]) -> None:
         self.batch = batch
@@ -240,8 +240,8 @@ class SplitCollector:
 
 
 def sparsemax(scores: Tensor) -> Tensor:
-    """Turn scores into weights that add up to 1, as softmax does, but with exact zeros (Martins and
-    Astudillo, 2016).
+    """Turn scores into weights that add up to 1, like softmax, but with exact zeros (Martins and Astudillo,
+    2016).
     """
     import torch
 

@@ -17,7 +17,7 @@ MAX_LOADED_MODELS = 16
 
 
 def cache_loaded_models(load_model: Callable[P, Network]) -> Callable[P, Network]:
-    """Decorate a function that loads a model, so that each model is loaded once per process."""
+    """Decorate a function that loads a model. Each model is then loaded only once per process."""
     cached_load = functools.lru_cache(maxsize=MAX_LOADED_MODELS)(load_model)
 
     @functools.wraps(load_model)

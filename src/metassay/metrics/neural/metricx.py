@@ -34,7 +34,7 @@ TOKEN_LIMITS = {"23": 1024, "24": 1536}
 
 
 class MetricXNetwork:
-    """A MetricX model together with its tokenizer, which is that of an mT5 model."""
+    """A MetricX model with its tokenizer, which is the tokenizer of an mT5 model."""
 
     def __init__(self, model: str, tokenizer: str, version: str, dtype: str) -> None:
         self.runner = BatchRunner()
@@ -44,7 +44,7 @@ class MetricXNetwork:
         self.tokenizer = Tokenizer(tokenizer_file, TOKEN_LIMITS[version])
 
     def compute_metricx_scores(self, formatted_texts: Sequence[str]) -> NetworkScores:
-        """Score texts that `format_metricx_input` wrote. Scores lie between 0 and 25."""
+        """Score texts that `format_metricx_input` wrote. Scores are between 0 and 25."""
         tokens = self.tokenizer(formatted_texts)
         # MetricX was trained without the token that ends a text.
         without_end = TokenizedTexts.from_token_sequences(
@@ -76,7 +76,8 @@ def load_metricx_network(model: str, tokenizer: str, version: str, dtype: str) -
 
 @dataclass(frozen=True)
 class MetricX(NeuralMetric[MetricXNetwork]):
-    """MetricX: predicts how bad the errors are, from 0 (no errors) to 25; several references are averaged.
+    """MetricX: a network predicts how bad the errors are, from 0 (no errors) to 25. Several references are
+    averaged.
 
     `version` (23 or 24) decides how the input is written; by default the model's name does.
     """
@@ -93,7 +94,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def metricx_version(self) -> str:
-        """The version of MetricX: the user's choice, or else the one in the model's name, or else 24."""
+        """The version of MetricX: the user's choice, or else the version in the model's name, or else 24."""
         version = self.version
         if version is None:
             in_name = [version for version in TOKEN_LIMITS if f"metricx-{version}" in self.model.lower()]
@@ -104,7 +105,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def chosen_tokenizer(self) -> str:
-        """The model whose tokenizer is used: the user's choice, or else the mT5 model from which this model
+        """The name of the tokenizer: the user's choice, or else that of the mT5 model from which this model
         was trained.
         """
         if self.tokenizer is not None:
@@ -130,7 +131,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
     def score_inputs(
         self, network: MetricXNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Write each input as this version of MetricX expects it, and score it."""
+        """Write each input in the format of this version of MetricX, and score it."""
         del shared_cache
         return network.compute_metricx_scores(
             [format_metricx_input(self.metricx_version, scoring_input) for scoring_input in inputs]
@@ -148,8 +149,8 @@ class MetricXQE(MetricX):
 
 
 def format_metricx_input(version: str, scoring_input: ScoringInput) -> str:
-    """Write output, source and reference as one text, in the format that a version of MetricX was trained to
-    read.
+    """Write output, source and reference as one text, in the format on which a version of MetricX was
+    trained.
 
     >>> format_metricx_input("24", ScoringInput("Hallo", "Hello", None))
     'source: Hello candidate: Hallo'

@@ -14,7 +14,7 @@ from metassay.metrics.neural.attention import (
     Attention,
     choose_attention_function,
     compute_attention_within_texts,
-    get_text_bounds_of_packed_batch,
+    get_packing,
 )
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
 from metassay.metrics.neural.tf32_products import (
@@ -55,8 +55,8 @@ class LayerWeights:
     def from_transformers_layer(
         cls, layer: Any, convert_weights: Callable[[Tensor, Tensor], Weights]
     ) -> LayerWeights:
-        """Collect the weights of a layer of the transformers library. `convert_weights` converts each matrix
-        and bias.
+        """Collect the weights of a layer of the transformers library. `convert_weights` converts each weight
+        matrix with its bias.
         """
         import torch
 
@@ -114,8 +114,8 @@ class PackedEncoder:
         return cls(model, split_products=True) if supports_tf32_matrix_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
-        """Return the last hidden state of each token. If `visit` is given, it is called with the states of
-        each layer.
+        """Return the last hidden state of each token of a batch. If `visit` is given, it is called with the
+        states of every layer.
         """
         states = self._embed_tokens(batch)
         for k, layer in enumerate(self.layers):
@@ -139,7 +139,7 @@ class PackedEncoder:
 
     def _embed_tokens(self, batch: TokenBatch) -> Tensor:
         """Return the embedding of each token of a batch."""
-        packing = get_text_bounds_of_packed_batch(batch)
+        packing = get_packing(batch)
         positions = packing.positions
         if self.first_position is not None:
             positions = packing.positions_without_padding + self.first_position
@@ -164,17 +164,17 @@ def has_supported_layers(model: Any) -> bool:
 
 
 def get_first_token_states(states: Tensor, batch: TokenBatch) -> Tensor:
-    """Return the hidden state of each text's first token, in a batch without padding."""
-    return states[get_text_bounds_of_packed_batch(batch).text_bounds[:-1].long()]
+    """Return the hidden state of the first token of each text, in a batch without padding."""
+    return states[get_packing(batch).text_bounds[:-1].long()]
 
 
 def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
-    """Return the weight matrix and the bias of a linear layer as they are."""
+    """Return the weights and the bias of a linear layer unchanged."""
     return weight, bias
 
 
 def _build_feed_forward_function(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function that computes the part of a layer after attention: projection, feed-forward network
+    """Return a function that computes the part of a layer after attention: projection, feed-forward network
     and normalisations.
 
     With METASSAY_COMPILE=1 it is compiled once for all layers and any number of tokens, which fuses sums,
@@ -195,7 +195,7 @@ def _build_feed_forward_function(model: Any, linear_function: Callable[..., Tens
         contraction: Weights,
         output_norm: Weights,
     ) -> Tensor:
-        """Compute the part of a layer that follows attention."""
+        """Compute the part of a layer that follows attention, for the states of all tokens."""
         shape = (states.shape[-1],)
         attention_sum = linear_function(attended, *attention_output) + states
         normalised = layer_norm(attention_sum, shape, attention_norm[0], attention_norm[1], epsilon)

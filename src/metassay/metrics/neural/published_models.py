@@ -105,7 +105,9 @@ def get_alternative_model_names(model_name: str) -> tuple[str, ...]:
 
 
 def find_published_model(model_name: str) -> PublishedModel | None:
-    """Find a published model by its name, an alias, or the name of the package that contains it."""
+    """Find a published model by its name, another name of it, or the package that contains it. None if there
+    is none.
+    """
     names = {model_name, *get_alternative_model_names(model_name)}
     names.update(model for model, package in MODEL_PACKAGES.items() if package == model_name)
     return next((model for model in PUBLISHED_MODELS if model.name in names), None)

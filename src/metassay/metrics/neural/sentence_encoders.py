@@ -56,8 +56,8 @@ class SentenceEncoder(Protocol):
 
 
 class TransformerSentenceEncoder:
-    """A model of sentence-transformers, which turns a text into the mean of its token vectors or into that of
-    the first token.
+    """A model of sentence-transformers. The vector of a text is the mean of its token vectors, or the vector
+    of its first token.
     """
 
     def __init__(self, folder: Path, model: str, dtype: str) -> None:
@@ -75,12 +75,10 @@ class TransformerSentenceEncoder:
     def compute_text_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Compute a vector for each text. Also returns which texts were truncated."""
         tokens = self.tokenizer(texts)
-        rows = self.runner.compute_vector_per_text(
-            tokens, self._compute_text_vectors_of_batch, pad_id=self.pad_id
-        )
+        rows = self.runner.compute_vector_per_text(tokens, self._compute_batch_vectors, pad_id=self.pad_id)
         return rows.cpu().numpy(), tokens.truncated
 
-    def _compute_text_vectors_of_batch(self, batch: TokenBatch) -> Tensor:
+    def _compute_batch_vectors(self, batch: TokenBatch) -> Tensor:
         """Compute a vector for each text of a batch."""
         output = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
         states: Tensor = output.last_hidden_state.float()
@@ -90,7 +88,7 @@ class TransformerSentenceEncoder:
 
 
 def _find_token_limit(model_folder: Path, config: ModelConfig) -> int:
-    """Return how many tokens of a text the model reads, from its settings."""
+    """Return how many tokens of a text a model reads, from the settings of the model."""
     reserved_positions = 0 if config["model_type"] == "bert" else 2  # RoBERTa reserves two
     max_positions = int(config["max_position_embeddings"]) - reserved_positions
     file = model_folder / "sentence_bert_config.json"
@@ -99,7 +97,9 @@ def _find_token_limit(model_folder: Path, config: ModelConfig) -> int:
 
 
 def _read_pooling_method(model_folder: Path) -> str:
-    """Return how token vectors become one vector (mean or first token), from the settings of a model."""
+    """Read from the settings of a model how it turns token vectors into one vector: by their mean or by the
+    first token.
+    """
     file = model_folder / "1_Pooling" / "config.json"
     if not file.is_file():
         return MEAN_POOLING
@@ -131,8 +131,8 @@ class UniversalSentenceEncoder:
         self.backend = NumpyBackend(str(folder / NUMPY_WEIGHTS_FILE), sentencepiece, threads=1)
 
     def compute_text_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Compute a vector of length 1 for each text. Also returns which texts were truncated, which is
-        none.
+        """Compute a vector of length 1 for each text. Also returns which texts were truncated: none of
+        them.
         """
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.empty((len(texts), UNIVERSAL_DIMENSION), dtype=np.float32)

@@ -19,7 +19,8 @@ FAIRSEQ_OFFSET = 1
 
 
 class SentencepieceTokenizer:
-    """A tokenizer of XLM-R or DeBERTa-v2 models, for model folders that have only a sentencepiece file.
+    """A tokenizer of XLM-R or DeBERTa-v2 models, for model folders that have nothing but a sentencepiece
+    file.
 
     Special tokens that are written in a text, such as `</s>`, become special tokens.
     """
@@ -70,7 +71,9 @@ class SentencepieceTokenizer:
         return TokenizedTexts.from_token_sequences(sequences, truncated)
 
     def find_special_token_id(self, *token_names: str) -> int:
-        """Return the id of the first of several special tokens that the tokenizer knows."""
+        """Return the id of the first of the named special tokens that the tokenizer knows; raise an error if
+        it knows none.
+        """
         for token in token_names:
             if token in self.special_ids:
                 return self.special_ids[token]

@@ -28,7 +28,7 @@ _EMBEDDING_COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight
 
 
 def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, device: str) -> nn.Module:
-    """Load a model with encoder and decoder, such as BART or T5, from a folder."""
+    """Load a model with encoder and decoder, such as BART or mT5, from a folder."""
     import torch
     import transformers
 
@@ -54,7 +54,7 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
 
 
 def copy_shared_embedding(weights: StateDict) -> StateDict:
-    """Add the shared embedding under the names of all its copies, for files that contain it only once."""
+    """Add the shared embedding under the name of each of its copies, for files that contain it only once."""
     completed = dict(weights)
     shared_embedding = weights.get("shared.weight", weights.get("model.shared.weight"))
     if shared_embedding is not None:

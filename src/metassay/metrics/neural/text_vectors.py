@@ -24,8 +24,8 @@ def compute_once_for_equal_items(
     items: Sequence[K],
     compute: Callable[[list[K]], Iterable[V]],
 ) -> list[V]:
-    """Return the result of `compute` for each item. Equal items are computed once and kept in the cache of
-    the batch.
+    """Return the result of `compute` for each item. Equal items are computed once, and the results are kept
+    while the batch is scored.
     """
     values: dict[K, V] = shared_cache.batch_cache.setdefault(cache_key, {})
     new_items = [item for item in dict.fromkeys(items) if item not in values]
@@ -36,7 +36,7 @@ def compute_once_for_equal_items(
 
 @dataclass
 class GroupResults:
-    """Results for groups of texts that occur in several batches, kept until the run ends."""
+    """Results for groups of texts that several batches contain. They are kept until the run ends."""
 
     members: dict[TextGroup, list[str]]
     """The texts of each group, sorted."""
@@ -46,23 +46,25 @@ class GroupResults:
 
 
 class TextGroups:
-    """The texts that occur in several batches of a run, in groups that are encoded together.
+    """The texts that occur in several batches of a run, in groups.
 
-    Texts of one group are encoded together, so that the result is the same whichever batch comes first, and
-    stored until the run ends.
+    The texts of a group are encoded together, so that the result is the same whichever batch comes first. The
+    results are kept until the run ends.
     """
 
     def __init__(self, shared_cache: SharedCache) -> None:
         self.group_of_text = shared_cache.find_text_groups()
-        if GroupResults not in shared_cache.run_cache_command:
+        if GroupResults not in shared_cache.run_cache:
             members: dict[TextGroup, list[str]] = {}
             for text in sorted(self.group_of_text):
                 members.setdefault(self.group_of_text[text], []).append(text)
-            shared_cache.run_cache_command[GroupResults] = GroupResults(members)
-        self.stored: GroupResults = shared_cache.run_cache_command[GroupResults]
+            shared_cache.run_cache[GroupResults] = GroupResults(members)
+        self.stored: GroupResults = shared_cache.run_cache[GroupResults]
 
     def find_shared_text_groups(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
-        """Return the groups of shared texts that some texts belong to, and the texts that belong to none."""
+        """Return the groups of shared texts to which some texts belong, and the texts that belong to no
+        group.
+        """
         groups: set[TextGroup] = set()
         ungrouped: list[str] = []
         for text in texts:
@@ -73,11 +75,11 @@ class TextGroups:
                 groups.add(group)
         return sorted(groups), ungrouped
 
-    def get_or_compute_group_result(
+    def compute_group_once(
         self, network: object, text_group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
-        """Return the texts of a group and what `compute` returns for them. It is called once per group in a
-        run.
+        """Return the texts of a group and the result of `compute` for them. `compute` is called only once per
+        group and network in a run.
         """
         texts = self.stored.members[text_group]
         if (network, text_group) not in self.stored.results:
@@ -85,7 +87,7 @@ class TextGroups:
         return texts, self.stored.results[network, text_group]
 
     def keep_array_until_run_ends(self, array_or_tensor: Any) -> NDArray[Any]:
-        """Keep an array until the run ends, in memory or in a temporary file. Returns the stored array."""
+        """Keep an array until the run ends, in memory or in a temporary file. Returns the kept array."""
         array: NDArray[Any] = (
             array_or_tensor if isinstance(array_or_tensor, np.ndarray) else array_or_tensor.cpu().numpy()
         )
@@ -99,7 +101,7 @@ class TextGroups:
 
 
 class VectorRows(NamedTuple):
-    """Vectors of texts, and for each text the row that has its vector."""
+    """Vectors of texts, and the number of the vector that belongs to each text."""
 
     vectors: Any
     """An array or a tensor: [vectors, hidden]."""
@@ -111,7 +113,7 @@ class VectorRows(NamedTuple):
 
 @dataclass
 class EncodedTexts:
-    """The vectors of the texts that were encoded for the current batch."""
+    """The vectors of the texts that were encoded for the current batch so far."""
 
     row_of_text: dict[str, int] = field(default_factory=dict)
     truncated: list[NDArray[np.bool_]] = field(default_factory=list)
@@ -119,7 +121,7 @@ class EncodedTexts:
     """Vectors, in blocks that are joined when they are needed."""
 
     def store_text_vectors(self, texts: Sequence[str], vectors: Any, is_truncated: NDArray[np.bool_]) -> None:
-        """Add the vectors of some texts, and whether each text was truncated."""
+        """Add the vectors of some texts, and for each text whether it was truncated."""
         first_row = len(self.row_of_text)
         self.row_of_text.update(zip(texts, range(first_row, first_row + len(texts))))
         self.blocks.append(vectors)
@@ -137,8 +139,8 @@ class EncodedTexts:
 
 
 class TextVectors:
-    """Computes the vectors of texts with a network; each text is encoded once for all batches and metrics of
-    a run.
+    """Computes the vectors of texts with a network. Each text is encoded only once for all batches and
+    metrics of a run.
 
     `encode` returns the vectors of texts and which texts were truncated; `to_device` moves stored vectors
     back to the device of the network.
@@ -159,15 +161,15 @@ class TextVectors:
             (EncodedTexts, network), EncodedTexts()
         )
 
-    def look_up_or_compute_vectors(self, text_columns: Sequence[Sequence[str]]) -> VectorRows:
-        """Return the vectors of several lists of texts, such as outputs and references. Texts without a
-        vector are encoded first.
+    def get_vectors(self, text_columns: Sequence[Sequence[str]]) -> VectorRows:
+        """Return the vectors of several lists of texts, such as outputs and references. Texts that have no
+        vector yet are encoded first.
         """
         for column in text_columns:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
             groups, ungrouped = self.groups.find_shared_text_groups(new_texts)
             for group in groups:
-                texts, (vectors, truncated) = self.groups.get_or_compute_group_result(
+                texts, (vectors, truncated) = self.groups.compute_group_once(
                     self.network, group, self._compute_and_keep_vectors
                 )
                 self.encoded.store_text_vectors(texts, self.to_device(vectors), truncated)

@@ -25,8 +25,8 @@ MAX_RELATIVE_ERROR = 2e-6
 
 
 def split_into_tf32_numbers(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Split each float32 number into two that add up to it: one that fits into TF32, a shorter format, and
-    the rest.
+    """Split each float32 number into two numbers that add up to it: one in the shorter format TF32, and the
+    rest.
     """
     import torch
 
@@ -35,8 +35,10 @@ def split_into_tf32_numbers(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def split_weights_into_tf32_parts(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """Split the weights of a linear layer for `apply_linear_layer_in_tf32`. Returns two matrices that add
-    up to the weights, and the bias.
+    """Split the weights of a linear layer into two matrices that add up to the weights. Returns both matrices
+    and the bias.
+
+    `apply_linear_layer_in_tf32` takes these three.
     """
     return (*split_into_tf32_numbers(weight.detach().contiguous()), bias.detach())
 
@@ -44,7 +46,7 @@ def split_weights_into_tf32_parts(weight: Tensor, bias: Tensor) -> tuple[Tensor,
 def apply_linear_layer_in_tf32(
     inputs: Tensor, weight_high_part: Tensor, weight_low_part: Tensor, bias: Tensor
 ) -> Tensor:
-    """Apply a linear layer whose weights are split into two matrices. The products are computed on tensor
+    """Apply a linear layer whose weights are split into two matrices, and compute the products on tensor
     cores.
     """
     import torch
@@ -60,8 +62,8 @@ def apply_linear_layer_in_tf32(
 
 
 def supports_tf32_matrix_products(weight: Tensor) -> bool:
-    """Return whether the device computes such products accurately enough, by comparing a random product with
-    float64.
+    """Return whether products of split matrices are accurate enough on this device. A random product is
+    compared with float64.
     """
     import torch
 
@@ -80,8 +82,8 @@ def supports_tf32_matrix_products(weight: Tensor) -> bool:
 
 @contextmanager
 def _use_tensor_cores() -> Iterator[None]:
-    """Return a context manager in which torch multiplies float32 matrices on tensor cores, in the shorter
-    format TF32.
+    """Context manager in which torch multiplies float32 matrices on tensor cores, in the shorter format
+    TF32.
     """
     import torch
 

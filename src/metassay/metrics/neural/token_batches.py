@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Packing:
-    """Where each text of a batch without padding begins, and the position of each token in its text."""
+    """In a batch without padding: where each text begins, and the position of each token in its text."""
 
     text_bounds: Tensor
     """Tokens of text i: `text_bounds[i]` to `text_bounds[i + 1]`, int32 as flash attention takes them."""
@@ -64,7 +64,7 @@ class TokenBatch:
 def build_padded_batch(
     tokens: TokenizedTexts, text_numbers: Positions, pad_id: int, to_device: Callable[[NDArray[Any]], Tensor]
 ) -> TokenBatch:
-    """Build a batch of texts in which shorter texts are padded to the length of the longest."""
+    """Build a batch in which shorter texts are padded to the length of the longest text."""
     lengths = tokens.lengths[text_numbers]
     padded = tokens.pad_texts(text_numbers, pad_id)
     ids = to_device(padded)

@@ -38,8 +38,9 @@ class TokenizedTexts:
     def from_token_sequences(
         cls, sequences: Sequence[Sequence[int]], truncated: NDArray[np.bool_] | None = None
     ) -> TokenizedTexts:
-        """Create the object from a list of token ids for each text. `truncated` says which texts were cut
-        off; the default is none.
+        """Create the object from a list of token ids for each text.
+
+        `truncated` says which texts were cut off; by default none was.
         """
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
@@ -50,7 +51,7 @@ class TokenizedTexts:
 
     @classmethod
     def concatenate(cls, tokenized_texts: Sequence[TokenizedTexts]) -> TokenizedTexts:
-        """Return one object with the texts of several."""
+        """Join several objects of this class to one object with all of their texts."""
         lengths = np.concatenate([part.lengths for part in tokenized_texts])
         return cls(
             ids=np.concatenate([part.ids for part in tokenized_texts]),
@@ -70,7 +71,7 @@ class TokenizedTexts:
         return np.diff(self.offsets)
 
     def copy_with_token_ids(self, new_ids: NDArray[np.int64]) -> TokenizedTexts:
-        """Return a copy in which every token has another number, such as a segment id instead of its token
+        """Return a copy in which each token has another number, such as a segment id instead of its token
         id.
         """
         return replace(self, ids=new_ids)
@@ -81,8 +82,8 @@ class TokenizedTexts:
         return np.where(is_token, self.ids[positions], pad_id)
 
     def build_token_position_matrix(self, text_indices: Positions) -> tuple[Positions, NDArray[np.bool_]]:
-        """Return an array with one row per text that has the position of each token in `ids`, and which
-        entries are tokens.
+        """Return an array with one row per text that has the position of each token in `ids`. A second array
+        says which entries are tokens, not padding.
         """
         lengths = self.lengths[text_indices]
         columns = np.arange(int(lengths.max()))
@@ -92,14 +93,16 @@ class TokenizedTexts:
 
 
 class TextWithOffsets(NamedTuple):
-    """The token ids of a text, and from which to which character each token reaches."""
+    """The token ids of a text, and the start and end of each token in the text."""
 
     ids: list[int]
     character_spans: list[tuple[int, int]]
 
 
 class Tokenizer:
-    """A tokenizer that is read from a file. It ignores the padding and truncation that the file sets."""
+    """A tokenizer that is read from a file. The settings for padding and truncation in the file are
+    ignored.
+    """
 
     def __init__(self, file: Path, limit: int) -> None:
         self.limit = limit
@@ -116,12 +119,14 @@ class Tokenizer:
         return TokenizedTexts.from_token_sequences([encoding.ids for encoding in encodings], truncated)
 
     def tokenize_with_offsets(self, texts: Sequence[str]) -> list[TextWithOffsets]:
-        """Return the token ids of texts, and from which to which character each token reaches."""
+        """Return the token ids of each text, and the start and end of each token in the text."""
         encodings = self.backend.encode_batch(list(texts))
         return [TextWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
 
     def find_special_token_id(self, *token_names: str) -> int:
-        """Return the id of the first of several tokens that is in the vocabulary."""
+        """Return the id of the first of the named tokens that is in the vocabulary; raise an error if none
+        is.
+        """
         for token in token_names:
             token_id = self.backend.token_to_id(token)
             if token_id is not None:
@@ -145,7 +150,7 @@ def _load_tokenizer_backend(file: Path) -> Any:
 
 
 def _build_word_piece_tokenizer(vocabulary: Path) -> Any:
-    """Build the WordPiece tokenizer of BERT models from a vocabulary.
+    """Build the WordPiece tokenizer of BERT models from a vocabulary file.
 
     Whether texts are lower-cased is written in `tokenizer_config.json` beside the vocabulary; BERT's default
     is that they are.
@@ -222,7 +227,7 @@ def _build_byte_level_tokenizer(vocabulary: Path) -> Any:
 def tokenize_in_chunks(
     tokenize: Callable[[Sequence[str]], TokenizedTexts], texts: Sequence[str], *, in_background: bool
 ) -> Iterator[tuple[Positions, TokenizedTexts]]:
-    """Tokenize texts in chunks. Yields the positions of the texts in each chunk, and their tokens.
+    """Tokenize texts in chunks. Yields, for each chunk, the positions of its texts and their tokens.
 
     Without `in_background` all texts are one chunk. In the background, longer texts (in characters) come
     first; the order depends on the texts alone.

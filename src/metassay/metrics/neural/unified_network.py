@@ -49,7 +49,9 @@ class ErrorSpan:
 
 
 class Prediction(NamedTuple):
-    """What a network predicts for one input: a score and, for each token, how probable an error is."""
+    """What a network predicts for one input: a score and, for each token of the output, how probable an error
+    is.
+    """
 
     score: float
     truncated: bool
@@ -61,7 +63,7 @@ class Prediction(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The token ids of one text before it is joined with others, and whether it was truncated."""
+    """The token ids of one text that is to be joined with others, and whether the text was truncated."""
 
     ids: list[int]
     truncated: bool
@@ -72,7 +74,9 @@ Predictions = Mapping[str, Sequence[Prediction]]
 
 
 def count_truncated_predictions(predictions_by_input_kind: Predictions) -> int:
-    """Return how many inputs were truncated, over all kinds of input."""
+    """Count the inputs that were truncated. An input counts once for each kind: with source, with reference,
+    or with both.
+    """
     return sum(prediction.truncated for kind in predictions_by_input_kind.values() for prediction in kind)
 
 
@@ -99,8 +103,8 @@ class UnifiedNetwork(CometNetwork):
     def predict_scores_and_error_tags(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> dict[str, list[Prediction]]:
-        """Predict a score and error tags for each input, once for each kind of input (output with source,
-        with reference, or with both).
+        """Predict a score and error tags for each input. There is one prediction for each kind of input:
+        output with source, with reference, or with both.
         """
         predictions = {}
         for kind in input_kinds:
@@ -113,7 +117,7 @@ class UnifiedNetwork(CometNetwork):
                 shared_cache,
                 (self, kind),
                 texts_to_join,
-                lambda new_texts: self._predict_scores_of_concatenated_texts(
+                lambda new_texts: self._predict_joined_texts(
                     *self.tokenize_and_join_texts(new_texts, shared_cache)
                 ),
             )
@@ -122,8 +126,8 @@ class UnifiedNetwork(CometNetwork):
     def average_scores_over_input_kinds(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Return the mean score of each input over several kinds of input (output with source, with
-        reference, or with both).
+        """Predict several scores for each output (with source, with reference, or with both), and return
+        their mean.
         """
         predictions = self.predict_scores_and_error_tags(inputs, input_kinds, shared_cache)
         scores = np.mean(
@@ -134,8 +138,8 @@ class UnifiedNetwork(CometNetwork):
     def find_error_spans(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
-        """Return the errors that the network finds in each output; raise an error if it was not trained to
-        find errors.
+        """Return the errors that the network finds in each output; raise an error if the network was not
+        trained to find errors.
         """
         if not self.settings.error_labels:
             raise InputError(
@@ -148,8 +152,9 @@ class UnifiedNetwork(CometNetwork):
     def convert_tags_to_error_spans(
         self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
-        """Return the errors in each output. The probabilities of error tags are averaged over the kinds of
-        input.
+        """Return the errors in each output, given how probable an error is at each token.
+
+        If there are several kinds of input, their probabilities are averaged.
         """
         outputs = compute_once_for_equal_items(
             shared_cache,
@@ -174,8 +179,8 @@ class UnifiedNetwork(CometNetwork):
     def tokenize_and_join_texts(
         self, text_groups: Sequence[tuple[str, ...]], shared_cache: SharedCache
     ) -> tuple[TokenizedTexts, list[int]]:
-        """Tokenize groups of texts and join each group to one sequence. Also returns how many tokens each
-        output has.
+        """Tokenize the texts of each group and join them to one sequence. Also returns the number of tokens
+        of each output.
         """
         distinct_texts = sorted({text for texts in text_groups for text in texts})
         segments = compute_once_for_equal_items(
@@ -203,15 +208,15 @@ class UnifiedNetwork(CometNetwork):
         return tokens, output_lengths
 
     def _tokenize_segments(self, texts: Sequence[str]) -> list[Segment]:
-        """Return the token ids of each text, and whether it was truncated."""
+        """Return the token ids of each text, and whether the text was truncated."""
         tokens = self.tokenizer(texts)
         return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
-    def _predict_scores_of_concatenated_texts(
+    def _predict_joined_texts(
         self, tokenized_texts: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
-        """Predict a score for each joined text and, if the network was trained for it, the error tags of the
-        output's tokenized_texts.
+        """Predict a score for each joined text and, if the network was trained to find errors, error tags for
+        the tokens of the output.
         """
         truncated = tokenized_texts.truncated.tolist()
         if self.tag_weight is None:
@@ -220,7 +225,7 @@ class UnifiedNetwork(CometNetwork):
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
         batches = self.runner.run_network_in_batches(
-            tokenized_texts, self._predict_scores_and_error_tags_of_batch, pad_id=self.pad_id
+            tokenized_texts, self._score_and_tag_batch, pad_id=self.pad_id
         )
         for texts, (batch_scores, batch_probabilities) in batches:
             scores = batch_scores.double().cpu().tolist()
@@ -233,18 +238,20 @@ class UnifiedNetwork(CometNetwork):
     def _score_batch(self, batch: TokenBatch) -> Tensor:
         """Run the network on a batch and return a score for each text."""
         assert self.estimator is not None
-        collector = self.layer_mix.create_hidden_layer_collector(batch, self.pad_id, first_token=True)
+        collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
         self.run_encoder(batch, collector)
         scores: Tensor = self.estimator(collector.get_text_vectors())[:, 0]
         return scores
 
-    def _predict_scores_and_error_tags_of_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
-        """Run the network on a batch. Returns a score for each text and tag probabilities for each token."""
+    def _score_and_tag_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        """Run the network on a batch. Returns a score for each text and the probabilities of error tags for
+        each token.
+        """
         from torch.nn.functional import linear, softmax
 
         assert self.estimator is not None
         assert self.tag_weight is not None
-        collector = self.layer_mix.create_hidden_layer_collector(batch, self.pad_id, first_token=True)
+        collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
         tag_logits: list[Tensor] = []
 
         def collect_layer_and_tag_logits(layer_number: int, hidden_states: Tensor) -> None:
@@ -278,7 +285,8 @@ def concatenate_texts_with_separators(
 def join_tagged_tokens_to_errors(
     tags: NDArray[np.int64], character_spans: Sequence[tuple[int, int]], severities: Sequence[str]
 ) -> list[ErrorSpan]:
-    """Join neighbouring tokens that are tagged as errors to one error, with the severity of the first token.
+    """Join neighbouring tokens that are tagged as errors to one error. It has the severity of its first
+    token.
 
     A span that is still open at the end is dropped, as in unbabel-comet.
     """

@@ -29,7 +29,7 @@ from metassay.metrics.shared_cache import SharedCache
 
 @dataclass(frozen=True)
 class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
-    """Base class of UniTE and XCOMET, whose networks read output, source and reference as one text."""
+    """Base class of UniTE and XCOMET. Their networks read output, source and reference as one text."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
@@ -52,7 +52,8 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
         return network
 
     def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
-        """Return the errors that the model marks in each output, compared with its first reference.
+        """Return the errors that the model marks in each output. Of several references, the model sees the
+        first.
 
         Raises an error if the model predicts scores only.
         """
@@ -67,8 +68,8 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
 
 @dataclass(frozen=True)
 class Unite(UnifiedMetric):
-    """UniTE: mean of three scores of the output, compared with the source, with the reference, and with
-    both.
+    """UniTE: mean of three scores of an output, which is compared with the source, with the reference, and
+    with both.
     """
 
     model: str = "Unbabel/unite-mup"
@@ -81,7 +82,9 @@ class Unite(UnifiedMetric):
     def score_inputs(
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute the mean score of each input over the texts that the output is compared with."""
+        """Compute the mean score of each input over the texts that its output is compared with, such as the
+        source.
+        """
         return network.average_scores_over_input_kinds(inputs, self.input_kinds, shared_cache)
 
 

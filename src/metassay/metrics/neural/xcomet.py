@@ -36,8 +36,8 @@ PART_OF_INPUT = {SOURCE_INPUT: "src", REFERENCE_INPUT: "ref", FULL_INPUT: "unifi
 
 @dataclass(frozen=True)
 class XComet(UnifiedMetric):
-    """XCOMET: weighted sum of scores against source (0.12), reference (0.33) and both (0.33), and of the MQM
-    score (0.22) of the errors found.
+    """XCOMET: weighted sum of the scores against the source (0.12), the reference (0.33) and both (0.33), and
+    of a score (0.22) for the errors that the network marks.
 
     `part_of` chooses a part of the score instead: `src`, `ref` or `unified` for the regression score of one
     kind of input, `mqm` for the score of the marked errors.
@@ -57,16 +57,18 @@ class XComet(UnifiedMetric):
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """The names of the scores that the network computes at once, in the order of their columns."""
+        """The names of the scores that the network computes together, in the order of their columns."""
         return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
 
     @property
     def neural_network_cache_key(self) -> Hashable:
-        """A key for the cache of network results, equal for all parts of the score of the same model."""
-        return (self.name, *self.get_parameter_values_without({"part_of"}))
+        """A key for the cache of network results. It is equal for all parts of the score of the same
+        model.
+        """
+        return (self.name, *self.get_parameters_without({"part_of"}))
 
     def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the part of the score that the user chose in `part_of`."""
+        """Select the part of the score that the user chose with `part_of`."""
         return network_scores[:, self.score_names.index(self.part_of)]
 
     def score_inputs(
@@ -93,8 +95,8 @@ class XComet(UnifiedMetric):
 
 @dataclass(frozen=True)
 class XCometQE(XComet):
-    """XCOMET without references: weighted sum of the score against the source (0.78) and the MQM score (0.22)
-    of the errors found.
+    """XCOMET without references: weighted sum of the score against the source (0.78) and a score (0.22) for
+    the errors that the network marks.
     """
 
     name: ClassVar[str] = "xcomet_qe"
@@ -106,8 +108,8 @@ class XCometQE(XComet):
 
 @dataclass(frozen=True)
 class XCometReference(XComet):
-    """XCOMET without sources: weighted sum of the score against the reference (0.78) and the MQM score (0.22)
-    of the errors found.
+    """XCOMET without sources: weighted sum of the score against the reference (0.78) and a score (0.22) for
+    the errors that the network marks.
     """
 
     name: ClassVar[str] = "xcomet_ref"
@@ -118,8 +120,8 @@ class XCometReference(XComet):
 
 
 def compute_mqm_score(error_spans: Sequence[ErrorSpan]) -> float:
-    """Compute (25 − penalties) / 25 for the errors of an output, at least 0. A minor error costs 1, a major
-    one 5, a critical one 10.
+    """Compute the MQM score of an output from its errors: (25 − penalties) / 25, at least 0. The penalty is 1
+    for a minor error, 5 for a major and 10 for a critical one.
     """
     penalty = sum(PENALTIES[span.severity] for span in error_spans)
     return (MAX_PENALTY - min(MAX_PENALTY, penalty)) / MAX_PENALTY
