@@ -15,6 +15,7 @@ from metassay.metrics.kernels.edit_counts import (
     SUBSTITUTIONS,
     count_token_edits_by_kind,
 )
+from metassay.metrics.kernels.sequences import get_sequence
 from metassay.metrics.kernels.text_arrays import TokenIds, TokenSequences
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 
@@ -29,8 +30,9 @@ def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
     single_inputs = inputs.pair_outputs_with_each_reference()
     counts = count_token_edits_by_kind(*tokens, single_inputs.outputs, single_inputs.references)
     for k in np.flatnonzero(counts[:, HITS] < 0):
-        reference = _get_token_sequence(tokens, int(single_inputs.references[k]))
-        output = _get_token_sequence(tokens, int(single_inputs.outputs[k]))
+        # Both sequences are too long for the compiled function.
+        reference = get_sequence(tokens.ids, tokens.offsets, int(single_inputs.references[k]))
+        output = get_sequence(tokens.ids, tokens.offsets, int(single_inputs.outputs[k]))
         counts[k] = _count_edits_of_long_sequences(reference, output)
     return counts.astype(np.float64)[inputs.input_of_row]
 
@@ -53,11 +55,6 @@ def check_one_reference_per_output(batch: Batch) -> None:
             "error rates are defined for one reference, but some outputs have several.",
             remedy="Keep one reference for each output.",
         )
-
-
-def _get_token_sequence(tokens: TokenSequences, text_number: int) -> TokenIds:
-    """Return the token ids of the text with this number."""
-    return tokens.ids[tokens.offsets[text_number] : tokens.offsets[text_number + 1]]
 
 
 def _count_edits_of_long_sequences(reference: TokenIds, output: TokenIds) -> NDArray[np.int64]:

@@ -18,9 +18,10 @@ from metassay.metrics.kernels.bit_vectors import (
     fill_token_position_bitmasks,
     set_token_rows_to_zero,
 )
-from metassay.metrics.kernels.buffer_sizes import (
+from metassay.metrics.kernels.sequences import (
     find_length_of_longest_sequence,
     find_maximum_distinct_token_count,
+    get_sequence,
 )
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
@@ -50,18 +51,14 @@ def compute_longest_common_subsequence_lengths(
     subsequence_bits = np.empty(most_blocks, np.uint64)
     lengths = np.zeros(len(output_numbers), np.int64)
     for k in range(len(output_numbers)):
-        reference = token_ids[
-            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
-        ]
+        reference = get_sequence(token_ids, sequence_offsets, reference_numbers[k])
         block_count = count_blocks_of_64_bits(len(reference))
         if k == 0 or reference_numbers[k] != reference_numbers[k - 1]:
             if k > 0:
                 previous = reference_numbers[k - 1]
-                set_token_rows_to_zero(
-                    token_ids[sequence_offsets[previous] : sequence_offsets[previous + 1]], row_of_token
-                )
+                set_token_rows_to_zero(get_sequence(token_ids, sequence_offsets, previous), row_of_token)
             fill_token_position_bitmasks(reference, row_of_token, position_bitmasks)
-        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
         for block in range(block_count):
             subsequence_bits[block] = ALL_BITS
         for j in range(len(output)):

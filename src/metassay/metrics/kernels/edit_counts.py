@@ -22,9 +22,10 @@ from metassay.metrics.kernels.bit_vectors import (
     fill_token_position_bitmasks,
     set_token_rows_to_zero,
 )
-from metassay.metrics.kernels.buffer_sizes import (
+from metassay.metrics.kernels.sequences import (
     find_length_of_longest_sequence,
     find_maximum_distinct_token_count,
+    get_sequence,
 )
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
@@ -61,10 +62,8 @@ def count_token_edits_by_kind(
     decreases = np.empty(most_vectors, np.uint64)
     counts = np.zeros((len(output_numbers), 4), np.int64)
     for k in range(len(output_numbers)):
-        reference = token_ids[
-            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
-        ]
-        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        reference = get_sequence(token_ids, sequence_offsets, reference_numbers[k])
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
         prefix = _compute_common_prefix_length(reference, output)
         suffix = _compute_common_suffix_length(reference[prefix:], output[prefix:])
         counts[k, HITS] = prefix + suffix

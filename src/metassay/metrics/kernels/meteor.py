@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_length_of_longest_sequence
+from metassay.metrics.kernels.sequences import find_length_of_longest_sequence, get_sequence
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -34,10 +34,8 @@ def find_unmatched_words(
     is_unmatched = np.zeros(vocabulary_size, np.bool_)
     surplus = np.zeros(vocabulary_size, np.int64)
     for k in range(len(output_numbers)):
-        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
-        reference = token_ids[
-            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
-        ]
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
+        reference = get_sequence(token_ids, sequence_offsets, reference_numbers[k])
         for word in output:
             surplus[word] += 1
         for word in reference:
@@ -69,10 +67,8 @@ def find_unmatched_stems(
     surplus = np.zeros(vocabulary_size, np.int64)
     stem_surplus = np.zeros(stem_count, np.int64)
     for k in range(len(output_numbers)):
-        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
-        reference = token_ids[
-            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
-        ]
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
+        reference = get_sequence(token_ids, sequence_offsets, reference_numbers[k])
         for word in output:
             surplus[word] += 1
         for word in reference:
@@ -119,10 +115,8 @@ def compute_meteor_scores(
     is_reference_word_unaligned = np.zeros(longest, np.bool_)
     scores = np.zeros(len(output_numbers), np.float64)
     for k in range(len(output_numbers)):
-        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
-        reference = token_ids[
-            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
-        ]
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
+        reference = get_sequence(token_ids, sequence_offsets, reference_numbers[k])
         reference_position_of_output[: len(output)] = _NONE
         is_reference_word_unaligned[: len(reference)] = True
         matches = _align_identical_words(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_length_of_longest_sequence
+from metassay.metrics.kernels.sequences import find_length_of_longest_sequence, get_sequence
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -76,12 +76,12 @@ def count_shared_ngrams(
             for sequence in sequences:
                 for slot in range(capacity):
                     remaining_counts[slot] = 0
-                reference = token_ids[sequence_offsets[sequence] : sequence_offsets[sequence + 1]]
+                reference = get_sequence(token_ids, sequence_offsets, sequence)
                 _count_reference_ngrams(
                     reference, max_ngram_length, keys, reference_counts, remaining_counts, prefix_slots
                 )
         _copy_ngram_counts(reference_counts, remaining_counts)
-        output = token_ids[sequence_offsets[output_numbers[k]] : sequence_offsets[output_numbers[k] + 1]]
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
         _count_ngram_matches(
             output, max_ngram_length, keys, remaining_counts, starts, prefix_slots, matches[k]
         )

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.metrics.kernels.sequences import get_sequence
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import ZERO, kernel
 
@@ -65,8 +66,8 @@ def count_ter_edits(
     longest = 1
     most_cells = 1
     for k in range(len(output_numbers)):
-        output_length = sequence_offsets[output_numbers[k] + 1] - sequence_offsets[output_numbers[k]]
-        reference_length = sequence_offsets[reference_numbers[k] + 1] - sequence_offsets[reference_numbers[k]]
+        output_length = len(get_sequence(token_ids, sequence_offsets, output_numbers[k]))
+        reference_length = len(get_sequence(token_ids, sequence_offsets, reference_numbers[k]))
         longest = max(longest, output_length, reference_length)
         most_cells = max(
             most_cells, (output_length + 1) * _count_stored_columns(output_length, reference_length)
@@ -84,16 +85,14 @@ def count_ter_edits(
     best = np.zeros(longest, np.int32)
     edits = np.zeros(len(output_numbers), np.int64)
     for k in range(len(output_numbers)):
-        reference = token_ids[
-            sequence_offsets[reference_numbers[k]] : sequence_offsets[reference_numbers[k] + 1]
-        ]
-        start = sequence_offsets[output_numbers[k]]
-        n = sequence_offsets[output_numbers[k] + 1] - start
+        reference = get_sequence(token_ids, sequence_offsets, reference_numbers[k])
+        output = get_sequence(token_ids, sequence_offsets, output_numbers[k])
+        n = len(output)
         if len(reference) == 0 or n == 0:
             edits[k] = max(n, len(reference))
             continue
         for i in range(n):
-            words[i] = token_ids[start + i]
+            words[i] = output[i]
         shape = (n + 1, _count_stored_columns(n, len(reference)))
         cells = shape[0] * shape[1]
         matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_length_of_longest_sequence
+from metassay.metrics.kernels.sequences import find_length_of_longest_sequence
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds
 from metassay.metrics.kernels.vocabulary import copy_to_larger_vocabulary, create_vocabulary, look_up_word_ids
 from metassay.stats.compilation import ZERO, kernel

@@ -1,4 +1,4 @@
-"""How large the buffers of a kernel must be."""
+"""Read token sequences that are stored one after the other in a single array."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import numpy as np
 
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
+
+
+@kernel
+def get_sequence(token_ids: TokenIds, sequence_offsets: Offsets, sequence_number: int) -> TokenIds:
+    """Return the token ids of the sequence with this number."""
+    return token_ids[sequence_offsets[sequence_number] : sequence_offsets[sequence_number + 1]]
 
 
 @kernel
