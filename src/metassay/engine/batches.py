@@ -36,17 +36,17 @@ class OutputRows:
     frame: pl.DataFrame
     qrels: pl.DataFrame | None = None
     shared: SharedCache | None = None
-    """What this batch of a run shares with the other batches."""
+    """Results that this batch shares with other batches of the run."""
 
     def __len__(self) -> int:
         return self.frame.height
 
     def check_fields_needed_by_metric(self, metric: Metric) -> None:
         """Raise an error if a metric needs a column, such as references, that the table does not have."""
-        present = set(self.frame.columns)
+        available = set(self.frame.columns)
         if self.qrels is not None:
-            present.add("qrels")
-        for name in sorted(metric.needs - present):
+            available.add("qrels")
+        for name in sorted(metric.needs - available):
             addition = _HOW_TO_ADD.get(name, f"a column {name}")
             raise InputError(
                 f"{metric} needs {name}, but the data has none.",
@@ -62,11 +62,12 @@ class OutputRows:
         starts: list[int] = []
         for start, stop in pairwise([0, *language_changes.tolist(), len(self)]):
             starts.extend(range(start, stop, BATCH_ROWS))
-        # Only neural metrics ask for repeated texts, so that others do not pay for the search.
-        find_homes = functools.cache(lambda: _find_texts_shared_by_batches(self.frame, starts))
-        shared_by_run: dict[Hashable, Any] = {}
+        # Called by neural metrics only, so that other metrics do not pay for the search.
+        find_shared_texts = functools.cache(lambda: _find_texts_shared_by_batches(self.frame, starts))
+        run_cache: dict[Hashable, Any] = {}
         for start, stop in pairwise([*starts, len(self)]):
-            yield replace(self, frame=self.frame[start:stop], shared=SharedCache(find_homes, shared_by_run))
+            shared_cache = SharedCache(find_shared_texts, run_cache)
+            yield replace(self, frame=self.frame[start:stop], shared=shared_cache)
 
     def select_rows(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
         """Return a table with only the rows at these positions."""

@@ -127,7 +127,7 @@ class MetricDescription:
 
     spec: str
     languages: tuple[str | None, ...]
-    text: str
+    preprocessing: str
     signature: str
 
 
@@ -138,7 +138,7 @@ class ClusterJob:
     metrics: tuple[MetricDescription, ...]
     open_store: Callable[[Sequence[Metric]], ScoreStore]
     repeated_texts: bytes | None
-    """For neural metrics: the texts in several batches, encoded in the same groups everywhere."""
+    """For neural metrics: the texts that several batches contain, so that all machines group them alike."""
 
 
 def score_batches_on_cluster(
@@ -157,7 +157,7 @@ def score_batches_on_cluster(
 
     # A worker builds metrics from their specs. Metrics that cannot be built this way, such as objects of the
     # user, are scored here.
-    known = [
+    rebuildable = [
         metric
         for metric in metrics
         if _build_metric_from_description(_describe_metric_for_worker(metric)) is not None
@@ -166,7 +166,7 @@ def score_batches_on_cluster(
     # Two rounds, so that metrics without a GPU do not occupy one.
     for needs_gpu in (False, True):
         stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
-        chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL_PREFIX) is needs_gpu]
+        chosen = [m for m in rebuildable if m.cost_class.startswith(NEURAL_PREFIX) is needs_gpu]
         unfinished = []
         for number in batches:
             if not all(store.has_batch_scores(metric, number) for metric in chosen):
@@ -233,7 +233,7 @@ def _build_metric_from_description(description: MetricDescription) -> Metric | N
     except InputError:
         return None
     if description.languages:
-        metric = metric.copy_metric_for_languages(description.languages, description.text)
+        metric = metric.copy_metric_for_languages(description.languages, description.preprocessing)
     return metric if metric.signature == description.signature else None
 
 
@@ -244,8 +244,8 @@ def _encode_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
     import polars as pl
 
     shared = next(iter(batches.values())).shared
-    homes = {} if shared is None else shared.find_text_groups()
-    rows = [(text, batch_number, field_number) for text, (batch_number, field_number) in homes.items()]
+    text_groups = {} if shared is None else shared.find_text_groups()
+    rows = [(text, batch_number, field_number) for text, (batch_number, field_number) in text_groups.items()]
     schema = {"text": pl.String, "batch": pl.Int64, "field": pl.Int64}
     return _encode_frame_as_arrow(pl.DataFrame(rows, schema, orient="row"))
 
@@ -260,8 +260,8 @@ def _decode_repeated_texts(
     """
     import polars as pl
 
-    homes = {text: (batch, field) for text, batch, field in pl.read_ipc(repeated_texts).iter_rows()}
-    return (lambda: homes), {}
+    text_groups = {text: (batch, field) for text, batch, field in pl.read_ipc(repeated_texts).iter_rows()}
+    return (lambda: text_groups), {}
 
 
 def _encode_frame_as_arrow(frame: pl.DataFrame) -> bytes:

@@ -10,8 +10,8 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_parameter_range
 from metassay.metrics.batch_tokens import split_batch_into_characters, split_batch_into_words
-from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
+from metassay.metrics.ngram_statistics import count_ngrams_shared_with_reference
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
 from metassay.results.official_score import OfficialScore
@@ -109,17 +109,7 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, max_ord
     """Count the n-grams of each output, of its reference and of both in common, for each n up to
     `max_order`.
     """
-    # Each text is a set of references of its own.
-    set_offsets = np.arange(len(tokens.offsets))
-    common = count_shared_ngrams(
-        tokens.ids,
-        tokens.offsets,
-        inputs.outputs,
-        inputs.references,
-        set_offsets,
-        set_offsets[:-1].copy(),
-        max_order,
-    )
+    common = count_ngrams_shared_with_reference(tokens, inputs, max_order)
     ngrams = np.maximum(np.diff(tokens.offsets)[:, None] - np.arange(max_order), 0)
     output = ngrams[inputs.outputs]
     reference = ngrams[inputs.references]

@@ -26,9 +26,9 @@ class ComputeMetric(ExternalMetric):
     """A metric that calls the method `compute(predictions=…, references=…)` of a Hugging Face `evaluate`
     object.
 
-    Where `compute` returns a list, that has a score for each output; where it returns one number, it is
-    called for each output alone. `key` says which of several results is meant. References are passed as texts
-    where each output has one, else as lists; sources are passed where `compute` has a parameter `sources`.
+    If `compute` returns a list, the list must have a score for each output. If it returns one number, it is
+    called for each output by itself. `key` chooses one of several results. References are passed as texts if
+    each output has one, otherwise as lists. Sources are passed if `compute` has a parameter `sources`.
     """
 
     computer: Any

@@ -36,10 +36,11 @@ class FunctionMetric(Metric):
     """A metric that calls a Python function of the user. It has the name of the function.
 
     The function takes either all outputs and all references (a list for each output) and returns a list of
-    numbers, or one output and its references and returns one number; the first call shows which.
-    Parameters after the first are fields of the data, by name: references, source, system, item, or
-    `reference`, the only one of each output as a text. A single parameter with another name is the
-    references. Set the attribute `higher_is_better` of the function to False where lower is better.
+    numbers, or one output and its references and returns one number. The first call shows which.
+    Parameters after the first one are fields of the data, by name: references, source, system, item, or
+    `reference`, which is the only reference of each output as a text. If there is a single further parameter
+    with another name, it gets the references. Set the attribute `higher_is_better` of the function to False
+    if lower is better.
     """
 
     function: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""The counts from which BLEU is computed."""
+"""Numbers of n-grams, from which BLEU, chrF and ROUGE are computed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from metassay.metrics.base import Scores
 from metassay.metrics.kernels.text_arrays import Positions, TokenSequences
-from metassay.metrics.scoring_inputs import ScoringInputs
+from metassay.metrics.scoring_inputs import ScoringInputs, SingleReferenceInputs
 
 
 def compute_ngram_statistics(
@@ -38,6 +38,28 @@ def compute_ngram_statistics(
     totals = np.maximum(output_lengths[:, None] - np.arange(max_order), 0)
     columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
     return np.hstack(columns).astype(np.float64)
+
+
+def count_ngrams_shared_with_reference(
+    tokens: TokenSequences, pairs: SingleReferenceInputs, max_order: int
+) -> Positions:
+    """Count the n-grams that each output shares with a single reference, for each n up to `max_order`.
+
+    Returns an array [pairs, max_order].
+    """
+    from metassay.metrics.kernels.ngrams import count_shared_ngrams
+
+    # The compiled function takes sets of references: each text is a set of its own.
+    set_offsets = np.arange(len(tokens.offsets))
+    return count_shared_ngrams(
+        tokens.ids,
+        tokens.offsets,
+        pairs.outputs,
+        pairs.references,
+        set_offsets,
+        set_offsets[:-1].copy(),
+        max_order,
+    )
 
 
 def _count_shared_ngrams_by_sorting(

@@ -21,8 +21,8 @@ from metassay.metrics.batch_tokens import (
     warn_if_language_has_no_spaces,
 )
 from metassay.metrics.kernels.common_subsequence import compute_longest_common_subsequence_lengths
-from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
+from metassay.metrics.ngram_statistics import count_ngrams_shared_with_reference
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
 from metassay.text.languages import get_base_language
 from metassay.text.porter_stemmer import stem_word
@@ -75,18 +75,7 @@ class TokenizedInputs:
         """Numbers of words (first column) and word pairs (second column) that each output shares with its
         reference.
         """
-        # Each text is a set of references of its own.
-        set_offsets = np.arange(len(self.tokens.offsets))
-        common = count_shared_ngrams(
-            self.tokens.ids,
-            self.tokens.offsets,
-            self.inputs.outputs,
-            self.inputs.references,
-            set_offsets,
-            set_offsets[:-1].copy(),
-            2,
-        )
-        return common.astype(np.float64)
+        return count_ngrams_shared_with_reference(self.tokens, self.inputs, 2).astype(np.float64)
 
     @functools.cached_property
     def longest_common_subsequence_lengths(self) -> Scores:

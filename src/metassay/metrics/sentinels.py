@@ -1,6 +1,6 @@
-"""Sentinels: metrics that know nothing about quality.
+"""Sentinels: metrics that ignore quality on purpose, as controls.
 
-A result that a real metric shares with a sentinel is not about quality.
+If a sentinel gets the same result as a real metric, the result does not show that the metric measures quality.
 """
 
 from __future__ import annotations

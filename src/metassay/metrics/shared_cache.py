@@ -1,4 +1,4 @@
-"""Work on texts that the batches of one run share."""
+"""A cache of results for texts that occur in several batches of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# The first batch that has a text, and the first field (output, references, source) that has it there.
+# The number of the first batch that contains a text, and of the first field (output, references, source).
 TextGroup = tuple[int, int]
 
 
@@ -14,9 +14,9 @@ TextGroup = tuple[int, int]
 class SharedCache:
     """Results for single texts, such as the vectors of a neural encoder, that several batches of a run share.
 
-    A text that several batches have is encoded once for all of them. Texts are encoded in groups, so that
-    the numbers do not depend on which batch comes first; `find_text_groups` returns the texts that several
-    batches have, with their groups.
+    A text that several batches contain is encoded once for all of them. Texts are encoded in groups, so that
+    the numbers do not depend on which batch comes first. `find_text_groups` returns the texts that several
+    batches contain, each with its group.
     """
 
     find_text_groups: Callable[[], Mapping[str, TextGroup]] = dict

@@ -84,15 +84,12 @@ def delete_abandoned_temporary_files(folder: Path) -> None:
     for path in folder.rglob(".*.part"):
         temporary = _TEMPORARY_NAME.fullmatch(path.name)
         writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
-        if (
-            not writer
-            # Process numbers of another machine say nothing here.
-            or writer["machine"] != _get_machine_name()
-            or _is_process_running(int(writer["process"]))
-        ):
+        # We cannot tell whether a process of another machine is running.
+        if not writer or writer["machine"] != _get_machine_name():
             continue
-        with suppress(OSError):
-            path.unlink()
+        if not _is_process_running(int(writer["process"])):
+            with suppress(OSError):
+                path.unlink()
 
 
 def _get_machine_name() -> str:
@@ -108,7 +105,6 @@ def _is_process_running(process_id: int) -> bool:
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    # The process exists, but belongs to another user.
     except OSError:
-        return True
+        pass  # the process exists, but belongs to another user
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -14,8 +14,6 @@ from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     find_model_folder,
     find_tokenizer_file,
-    find_weight_files,
-    hash_file_contents,
 )
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.seq2seq import BART, load_seq2seq_model
@@ -132,14 +130,6 @@ class BartMetric(NeuralMetric[BartNetwork]):
         """Load the BART model of this metric."""
         return load_bart_network(self.model, self.dtype)
 
-    def hash_model_files(self) -> Mapping[str, str]:
-        """Return hashes of the weights and the tokenizer, which identify the model."""
-        folder = find_model_folder(self.model)
-        return {
-            "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
-            "tokenizer": hash_file_contents([find_tokenizer_file(folder, model=self.model)]),
-        }
-
 
 @dataclass(frozen=True)
 class BartScore(BartMetric):
@@ -147,7 +137,7 @@ class BartScore(BartMetric):
     the mean of both.
 
     `direction` is precision (output given reference), recall (reference given output) or f, the mean of both.
-    Several references: the mean.
+    Several references are averaged.
     """
 
     direction: str = BOTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.neural.checkpoints import require_torch
+from metassay.metrics.neural.checkpoints import (
+    find_model_folder,
+    find_tokenizer_file,
+    find_weight_files,
+    hash_file_contents,
+    require_torch,
+)
 from metassay.metrics.neural.loaded_models import MODEL_LOCK
 from metassay.metrics.neural.published_models import find_published_model
 from metassay.metrics.shared_cache import SharedCache
@@ -82,9 +88,13 @@ class NeuralMetric(Metric, Generic[N]):
     ) -> NetworkScores:
         """Score inputs with the network. All inputs are different."""
 
-    @abstractmethod
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the model's weights and tokenizer, which are part of the signature."""
+        folder = find_model_folder(self.model)
+        return {
+            "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_file_contents([find_tokenizer_file(folder, model=self.model)]),
+        }
 
     @property
     def neural_network_cache_key(self) -> Hashable:
@@ -121,18 +131,18 @@ class NeuralMetric(Metric, Generic[N]):
         if self.needs_torch:
             require_torch()
         self._warn_if_language_not_supported(batch.language)
-        found = collect_distinct_inputs(batch, self.needs)
-        if not found.inputs:
+        distinct = collect_distinct_inputs(batch, self.needs)
+        if not distinct.inputs:
             return np.full(len(batch), np.nan)
 
         def run_network_once() -> NetworkScores:
             with MODEL_LOCK:
-                return self.score_inputs(self.load_neural_network(), found.inputs, batch.shared_cache)
+                return self.score_inputs(self.load_neural_network(), distinct.inputs, batch.shared_cache)
 
         result = batch.compute_once(("neural", self.neural_network_cache_key, self.needs), run_network_once)
         self._warn_if_truncated(result)
-        scores = self.extract_metric_scores(result.scores)[found.input_positions]
-        return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
+        scores = self.extract_metric_scores(result.scores)[distinct.input_positions]
+        return _aggregate_over_references(scores, distinct.rows, len(batch), self.reference_aggregation)
 
     def get_parameters_without(self, excluded_names: Collection[str]) -> tuple[Hashable, ...]:
         """Return the values of all parameters of the metric, except those with the given names."""

@@ -23,7 +23,6 @@ from metassay.metrics.neural.checkpoints import (
     find_model_folder,
     find_tokenizer_file,
     find_weight_files,
-    hash_file_contents,
     read_json_object,
     read_model_config,
     read_model_weights,
@@ -359,10 +358,10 @@ class BertScore(NeuralMetric[TokenEncoder]):
     """BERTScore: each token is matched with the most similar token of the other text. `part_of` chooses
     precision, recall or F1 of the similarities.
 
-    `layer` is bert-score's choice for models it knows. `idf` names a file of texts, one a line, whose rare
-    tokens weigh more; `rescale` a language, or a file, of baselines. Of several references the best counts.
-    An empty side scores 0. In bert-score padding can hide negative similarities, so that scores depend on
-    what else is in the batch; here they do not.
+    The default of `layer` is the choice of bert-score. `idf` names a file with one text per line; tokens that
+    are rare in these texts weigh more. `rescale` names a language, or a file, of baselines. Of several
+    references the best counts. A pair with an empty text scores 0. In bert-score padding can hide negative
+    similarities, so that scores depend on the other texts in the batch; here they do not.
     """
 
     model: str = "FacebookAI/roberta-large"
@@ -418,16 +417,11 @@ class BertScore(NeuralMetric[TokenEncoder]):
         """Load the encoder of this metric."""
         return load_token_encoder(self.model, self.encoder_layer, self.dtype)
 
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the weights, the tokenizer, and the texts from which token weights are
         computed.
         """
-        folder = find_model_folder(self.model)
-        hashes = {
-            "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
-            "tokenizer": hash_file_contents([find_tokenizer_file(folder, model=self.model)]),
-            "used_layer": str(self.encoder_layer),
-        }
+        hashes = super().hash_model_files() | {"used_layer": str(self.encoder_layer)}
         if self.idf is not None:
             content = "\n".join(_read_lines(self.idf)).encode("utf-8", "surrogatepass")
             hashes["idf_texts"] = hashlib.sha256(content).hexdigest()[:16]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -262,7 +262,7 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
         """Load the BLEURT model of this metric."""
         return load_bleurt_network(self.model, self.dtype, self.activation)
 
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the weights and the vocabulary, which identify the model."""
         folder = find_model_folder(self.model)
         return {

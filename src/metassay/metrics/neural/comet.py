@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -177,7 +177,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
             )
         return network
 
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the model file and of the tokenizer, which identify the model."""
         return find_comet_files(self.model, self.encoder).hash_model_files()
 

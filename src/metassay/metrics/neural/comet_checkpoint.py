@@ -109,11 +109,6 @@ class CometFiles:
         """The name of the class that implements this model in the COMET library."""
         return str(self.hparams["class_identifier"])
 
-    @property
-    def was_trained_with_references(self) -> bool:
-        """Whether the model was trained with references; CometKiwi, for example, was not."""
-        return was_trained_with_references(self.hparams)
-
     def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the model file and of the tokenizer, which identify the model."""
         tokenizer = find_tokenizer_file(self.encoder, model=self.encoder_name)
@@ -153,7 +148,7 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
 
 
 def was_trained_with_references(hyperparameters: Mapping[str, Any]) -> bool:
-    """Return whether a model was trained with references, according to its hyperparameters."""
+    """Return whether a COMET model was trained with references; CometKiwi, for example, was not."""
     return "ref" in (hyperparameters.get("input_segments") or ("mt", "src", "ref"))
 
 

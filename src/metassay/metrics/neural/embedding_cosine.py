@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,8 +11,6 @@ import numpy as np
 from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.checkpoints import (
     find_model_folder,
-    find_tokenizer_file,
-    find_weight_files,
     hash_file_contents,
     require_torch,
 )
@@ -31,7 +29,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
     """Cosine similarity of the vectors of output and reference. Of several references, the most similar one
     counts.
 
-    An empty text has a vector, too: what the encoder makes of nothing.
+    An empty text has a vector, too: the one that the encoder computes for it.
     """
 
     model: str = "use-multilingual-v3"
@@ -46,17 +44,16 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         """Load the model that turns sentences into vectors."""
         return load_sentence_encoder(self.model, self.dtype)
 
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the weights and the tokenizer, which identify the model."""
         folder = find_model_folder(self.model)
         if (folder / NUMPY_WEIGHTS_FILE).is_file():
-            weights = [folder / NUMPY_WEIGHTS_FILE]
-            tokenizer = folder / SENTENCEPIECE_FILE
-        else:
-            require_torch()
-            weights = find_weight_files(folder, model=self.model)
-            tokenizer = find_tokenizer_file(folder, model=self.model)
-        return {"weights": hash_file_contents(weights), "tokenizer": hash_file_contents([tokenizer])}
+            return {
+                "weights": hash_file_contents([folder / NUMPY_WEIGHTS_FILE]),
+                "tokenizer": hash_file_contents([folder / SENTENCEPIECE_FILE]),
+            }
+        require_torch()
+        return super().hash_model_files()
 
     def score_inputs(
         self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared_cache: SharedCache

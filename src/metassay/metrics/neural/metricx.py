@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -117,7 +117,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         """Load the MetricX model of this metric."""
         return load_metricx_network(self.model, self.chosen_tokenizer, self.metricx_version, self.dtype)
 
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the weights and the tokenizer, which identify the model."""
         tokenizer = self.chosen_tokenizer
         return {

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.metrics.neural.base import NetworkScores, ScoringInput
-from metassay.metrics.neural.comet_checkpoint import UNIFIED, XCOMET, CometFiles, find_comet_files
+from metassay.metrics.neural.comet_checkpoint import (
+    UNIFIED,
+    XCOMET,
+    CometFiles,
+    find_comet_files,
+    was_trained_with_references,
+)
 from metassay.metrics.neural.comet_network import CometNetwork
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
@@ -89,7 +95,7 @@ class UnifiedNetwork(CometNetwork):
         super().__init__(files, dtype, sparsemax=sparsemax)
         if self.config["model_type"] not in SUPPORTED_ENCODERS:
             raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
-        self.was_trained_with_references = files.was_trained_with_references
+        self.was_trained_with_references = was_trained_with_references(files.hparams)
         self.start_id = self.tokenizer.find_special_token_id("<s>")
         self.end_id = self.tokenizer.find_special_token_id("</s>")
         self.tag_weight: Tensor | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,7 +61,7 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
         inputs = build_inputs_with_first_reference(batch, self.needs)
         return self.load_neural_network().find_error_spans(inputs, self.input_kinds, SharedCache())
 
-    def hash_model_files(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the model file and of the tokenizer, which identify the model."""
         return find_comet_files(self.model, self.encoder).hash_model_files()
 
