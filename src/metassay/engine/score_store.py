@@ -19,8 +19,8 @@ class ScoreStore(Protocol):
     def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Return the stored scores of a metric for a batch of outputs, and the warnings that the metric
-        issued then. A score that is not stored is NaN.
+        """Return the stored scores of a metric for a batch of outputs, and the warnings issued when they were
+        computed. A score that is not stored is NaN.
         """
         ...
 

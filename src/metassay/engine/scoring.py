@@ -91,9 +91,9 @@ def score_selected_batches(
     for metric in metrics:
         output_rows.check_fields_needed_by_metric(metric)
     batches = dict(enumerate(output_rows.split_into_batches(), start=first_batch))
-    wanted = {number: batch for number, batch in batches.items() if number in selected_batch_numbers}
-    _score_batches(metrics, wanted, store, workers, progress)
-    return SelectedBatches(tuple(wanted), len(batches))
+    selected = {number: batch for number, batch in batches.items() if number in selected_batch_numbers}
+    _score_batches(metrics, selected, store, workers, progress)
+    return SelectedBatches(tuple(selected), len(batches))
 
 
 def _score_batches(
@@ -245,9 +245,7 @@ class _DistinctRows:
         return check_metric_scores(metric, metric.score(rows.build_metric_batch(self.needs)), rows.frame)
 
     def _get_or_build_batch(self) -> Batch:
-        """Return all distinct rows in the form that metrics accept. The first call builds it for all
-        metrics.
-        """
+        """Return all distinct rows in the form that metrics accept, which is built only once."""
         if self.batch is None:
             self.batch = self.rows.build_metric_batch(self.needs)
         return self.batch

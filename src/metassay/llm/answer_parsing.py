@@ -30,8 +30,8 @@ _QUOTATION_MARKS = "\"'“”„«»‘’` "
 
 
 def parse_score(answer: str) -> float | None:
-    """Return the score from 0 to 100 in the answer of a language model. None if the answer has neither a line
-    `Score: NUMBER` nor is only a number.
+    """Return the score from 0 to 100 in the answer of a language model. It is the number in the last line
+    `Score: NUMBER`, or the whole answer; None if there is none.
     """
     match = _find_last_matching_line(_SCORE_LINE, answer) or _BARE_NUMBER.fullmatch(answer.strip())
     return None if match is None else _parse_number_in_range(match[1], 0, 100)
@@ -87,8 +87,8 @@ def parse_preference(answer: str) -> float | None:
 
 
 def _find_last_matching_line(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return the match of a pattern with the last line of a text that it matches completely; None if there is
-    none.
+    """Find the last line of a text that matches a pattern as a whole, and return the match. None if no line
+    matches.
     """
     for line in reversed(text.split("\n")):
         match = pattern.fullmatch(line.strip())

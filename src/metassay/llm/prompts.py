@@ -63,10 +63,10 @@ def fill_available_prompt_fields(prompt: str, field_values: Mapping[str, str | N
     """Replace the fields of a prompt with texts. Lines that contain a field without a text (None) are left
     out.
     """
-    unknown = [f"{{{name}}}" for name, value in field_values.items() if value is None]
-    lines = [line for line in prompt.split("\n") if not any(field in line for field in unknown)]
-    known = {name: value for name, value in field_values.items() if value is not None}
-    return fill_prompt_fields("\n".join(lines), known)
+    missing_fields = [f"{{{name}}}" for name, value in field_values.items() if value is None]
+    lines = [line for line in prompt.split("\n") if not any(field in line for field in missing_fields)]
+    available = {name: value for name, value in field_values.items() if value is not None}
+    return fill_prompt_fields("\n".join(lines), available)
 
 
 def get_language_name(language_code: str | None) -> str:

@@ -111,7 +111,7 @@ class ComputeMetric(ExternalMetric):
         return result.tolist() if isinstance(result, np.ndarray) else result
 
     def _extract_scores_from_result(self, results: Mapping[str, Any], output_count: int) -> Any:
-        """Choose the scores among several values that `compute` returned by name."""
+        """Choose the scores from a dictionary of several results that `compute` returned."""
         key = self.key
         if key is None:
             candidates = [name for name, value in results.items() if _is_score_list(value, output_count)]

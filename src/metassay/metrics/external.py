@@ -26,7 +26,7 @@ class ExternalMetric(Metric):
         return {}
 
     def copy_with_direction(self, *, higher_is_better: bool) -> Self:
-        """Return a copy of the metric for which higher scores are better, or lower ones."""
+        """Return a copy of the metric for which either higher or lower scores are better."""
         return self._copy_with(higher_is_better=higher_is_better)
 
     def _copy_with(self, **attributes: Any) -> Self:
@@ -40,8 +40,8 @@ class ExternalMetric(Metric):
 def apply_score_directions(
     metrics: Sequence[Metric], requested_directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Return the metrics. For those that the user named, higher or lower scores are better as the user
-    requested.
+    """Set whether higher or lower scores are better, for the metrics for which the user said so. Returns all
+    metrics.
 
     Only external metrics can be redirected: the direction of our own metrics is part of their definition.
     """

@@ -62,8 +62,8 @@ class Preferences:
 
     @property
     def preferences_for_first_output(self) -> NDArray[np.float64]:
-        """The preference in each pair if it is the same in both orders: 1 the first output, 0 the second. 0.5
-        if it differs, and NaN if an answer is missing.
+        """The preference in each pair if it is the same for both orders of the outputs: 1 the first output, 0
+        the second. 0.5 if it differs, and NaN if an answer is missing.
         """
         in_given_order, swapped = self.by_order
         is_unreadable = np.isnan(in_given_order + swapped)
@@ -77,8 +77,8 @@ class Preferences:
 
 
 class JudgeSession:
-    """The connection of a judge to a language model, and the numbers of its answers. Several threads can use
-    it.
+    """The connection of a judge to a language model, and the numbers of questions and answers so far. Several
+    threads can use it.
     """
 
     def __init__(self, asker: Asker) -> None:

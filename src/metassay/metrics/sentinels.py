@@ -1,6 +1,6 @@
 """Sentinels: metrics that ignore quality on purpose, as controls.
 
-If a sentinel gets the same result as a real metric, the result does not show that the metric measures quality.
+If a real metric does no better than a sentinel, its result does not show that it measures quality.
 """
 
 from __future__ import annotations

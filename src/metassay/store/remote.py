@@ -137,8 +137,8 @@ def delete_file(path: Path) -> None:
 
 
 def upload_file_in_background(path: Path) -> None:
-    """Upload a file that is still growing every 30 seconds and when the program ends. A file that is not a
-    copy of a remote file is ignored.
+    """Register a growing file, which is then uploaded every 30 seconds and when the program ends. A file that
+    is not the copy of a remote file is ignored.
     """
     if not is_copy_of_remote_path(path) or path in _growing_files:
         return
@@ -149,7 +149,7 @@ def upload_file_in_background(path: Path) -> None:
 
 
 def upload_growing_files() -> None:
-    """Upload the files registered with `upload_file_in_background` that have changed since their last
+    """Upload the files registered with `upload_file_in_background` whose size has changed since their last
     upload.
     """
     # A copy, because another thread may add files during the loop.
@@ -160,7 +160,7 @@ def upload_growing_files() -> None:
 
 
 def _upload_periodically() -> None:
-    """Upload growing files every 30 seconds, without end; a background thread runs this function."""
+    """Upload the registered files every 30 seconds. A background thread runs this endless loop."""
     while True:
         time.sleep(_UPLOAD_INTERVAL)
         with suppress(InputError):  # the next attempt may succeed; the last one reports the failure
@@ -168,7 +168,7 @@ def _upload_periodically() -> None:
 
 
 def _upload_at_exit() -> None:
-    """Upload growing files a last time when the program ends."""
+    """Upload the registered files a last time when the program ends."""
     try:
         upload_growing_files()
     except InputError as error:

@@ -34,8 +34,8 @@ class RunScores:
     def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Return the stored scores of a metric for a batch of outputs, and the warnings that the metric
-        issued then. A score that is not stored is NaN.
+        """Return the stored scores of a metric for a batch of outputs, and the warnings issued when they were
+        computed. A score that is not stored is NaN.
         """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()

@@ -86,7 +86,7 @@ def count_token_edits_by_kind(
 
 @kernel
 def _compute_common_prefix_length(first_sequence: TokenIds, second_sequence: TokenIds) -> int:
-    """Return the number of tokens at the start of two sequences that are equal in both."""
+    """Return how many tokens at the start of two sequences are equal."""
     n = 0
     while n < len(first_sequence) and n < len(second_sequence) and first_sequence[n] == second_sequence[n]:
         n += 1
@@ -95,7 +95,7 @@ def _compute_common_prefix_length(first_sequence: TokenIds, second_sequence: Tok
 
 @kernel
 def _compute_common_suffix_length(first_sequence: TokenIds, second_sequence: TokenIds) -> int:
-    """Return the number of tokens at the end of two sequences that are equal in both."""
+    """Return how many tokens at the end of two sequences are equal."""
     n = 0
     while (
         n < len(first_sequence)
