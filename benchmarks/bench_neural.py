@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from metassay.metrics.neural.base import ScoringInput
+from metassay.metrics.neural.base import NetworkInput
 
 XLM_R = {
     "model_type": "xlm-roberta",
@@ -111,20 +111,20 @@ def write_tokenizer(folder: Path, special: Sequence[str], size: int) -> list[str
     return words
 
 
-def make_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[ScoringInput]:
+def make_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[NetworkInput]:
     """Make outputs that differ from the reference in a third of the words, and perturbed outputs."""
     rng = random.Random(0)
-    found: list[ScoringInput] = []
+    found: list[NetworkInput] = []
     for _ in range(items):
         length = max(4, min(150, int(rng.lognormvariate(3.5, 0.5))))
         source, reference = (" ".join(rng.choices(words, k=length)) for _ in range(2))
         for _ in range(systems):
             output = [rng.choice(words) if rng.random() < 1 / 3 else word for word in reference.split()]
-            found.append(ScoringInput(" ".join(output), source, reference))
+            found.append(NetworkInput(" ".join(output), source, reference))
             for _ in range(copies):
                 worse = list(output)
                 worse[rng.randrange(len(worse))] = rng.choice(words)
-                found.append(ScoringInput(" ".join(worse), source, reference))
+                found.append(NetworkInput(" ".join(worse), source, reference))
     return found
 
 
@@ -241,12 +241,12 @@ class Loop:
         mixed, mask = self.encode([tokens[i].tolist() for i in range(len(texts))])
         return (mixed * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
-    def comet(self, cases: Sequence[ScoringInput]) -> np.ndarray:
+    def comet(self, cases: Sequence[NetworkInput]) -> np.ndarray:
         import torch
 
         from metassay.metrics.neural.comet import build_estimator_input
 
-        def score(rows: Sequence[ScoringInput]) -> list[float]:
+        def score(rows: Sequence[NetworkInput]) -> list[float]:
             output, source, reference = (self.vectors(list(column)) for column in zip(*rows))
             made = self.network.estimator(build_estimator_input(output, source, reference))
             return made[:, 0].tolist()
@@ -254,7 +254,7 @@ class Loop:
         with torch.inference_mode():
             return score_in_order(cases, score, 16)
 
-    def unite(self, cases: Sequence[ScoringInput]) -> np.ndarray:
+    def unite(self, cases: Sequence[NetworkInput]) -> np.ndarray:
         import torch
 
         from metassay.metrics.neural.unified_network import FIELDS_OF_INPUT
@@ -262,7 +262,7 @@ class Loop:
 
         network = self.network
 
-        def score(rows: Sequence[ScoringInput]) -> list[float]:
+        def score(rows: Sequence[NetworkInput]) -> list[float]:
             total: Any = 0  # becomes a tensor
             shared = SharedCache()
             for fields in FIELDS_OF_INPUT.values():
@@ -278,7 +278,7 @@ class Loop:
 
 
 def score_in_order(
-    cases: Sequence[ScoringInput], score: Callable[[Sequence[ScoringInput]], list[float]], size: int
+    cases: Sequence[NetworkInput], score: Callable[[Sequence[NetworkInput]], list[float]], size: int
 ) -> np.ndarray:
     """Score rows in the order of source length, some at a time, as COMET does."""
     order = sorted(range(len(cases)), key=lambda row: len(cases[row][1]))
@@ -396,7 +396,7 @@ def bench_unite(run: Run) -> None:
         print_rate(f"loop of 16, {dtype}", len(sample), seconds, None)
         loop_rate = loop_rate or len(sample) / seconds
 
-        def ours(chosen: Sequence[ScoringInput], network: Any = network) -> np.ndarray:
+        def ours(chosen: Sequence[NetworkInput], network: Any = network) -> np.ndarray:
             return network.average_scores_over_input_kinds(
                 chosen, ("src", "ref", "all"), SharedCache()
             ).scores
@@ -572,7 +572,7 @@ class Run:
             for name, value in self.peaks.items()
         )
         print(f"measured matrix-product peak, TFLOP/s at {size}: {shown}", flush=True)
-        self.cases: list[ScoringInput] = []
+        self.cases: list[NetworkInput] = []
 
     def config(self, config: dict) -> dict:
         return shrink_config(config) if self.small else config
@@ -587,7 +587,7 @@ class Run:
             words = write_tokenizer(folder, special, config["vocab_size"])
             self.cases = make_cases(words, self.items, self.systems, self.copies)
 
-    def sample(self, rows: int) -> list[ScoringInput]:
+    def sample(self, rows: int) -> list[NetworkInput]:
         return random.Random(1).sample(self.cases, min(rows, len(self.cases)))
 
 

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from metassay.metrics.neural.base import ScoringInput
+from metassay.metrics.neural.base import NetworkInput
 from metassay.metrics.shared_cache import SharedCache
 
 TEXTS_OF_ALL_LENGTHS = [
@@ -49,7 +49,7 @@ def test_unified_scores_of_packed_texts_equal_those_of_padded_ones(comet_folder)
     folder, _ = comet_folder("unified_metric", layer_transformation="sparsemax_patch")
     network = UnifiedNetwork(find_comet_files(str(folder)))
     texts = TEXTS_OF_ALL_LENGTHS
-    inputs = [ScoringInput(*row) for row in zip(texts, texts[3:], texts[7:])]
+    inputs = [NetworkInput(*row) for row in zip(texts, texts[3:], texts[7:])]
     padded = network.predict_scores_and_error_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
     enable_packed_batches(network)
     packed = network.predict_scores_and_error_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from metassay.errors import UnknownName
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.base import NetworkInput, NetworkScores, NeuralMetric
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     find_model_folder,
@@ -151,7 +151,7 @@ class BartScore(BartMetric):
             raise UnknownName("direction of BARTScore", self.direction, DIRECTIONS)
 
     def score_inputs(
-        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: BartNetwork, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute the mean log-likelihood of output given reference, of reference given output, or of
         both.
@@ -159,11 +159,11 @@ class BartScore(BartMetric):
         directions = []
         if self.direction in {PRECISION, BOTH}:
             directions.append(
-                [TextPair(scoring_input.reference or "", scoring_input.output) for scoring_input in inputs]
+                [TextPair(network_input.reference or "", network_input.output) for network_input in inputs]
             )
         if self.direction in {RECALL, BOTH}:
             directions.append(
-                [TextPair(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
+                [TextPair(network_input.output, network_input.reference or "") for network_input in inputs]
             )
         return network.compute_mean_log_likelihoods(directions, shared_cache)
 
@@ -178,8 +178,8 @@ class BartScoreSource(BartMetric):
     summary: ClassVar[str] = "BARTScore of the output given the source (needs a downloaded model)"
 
     def score_inputs(
-        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: BartNetwork, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute the mean log-likelihood of each output given its source."""
-        pairs = [TextPair(scoring_input.source or "", scoring_input.output) for scoring_input in inputs]
+        pairs = [TextPair(network_input.source or "", network_input.output) for network_input in inputs]
         return network.compute_mean_log_likelihoods([pairs], shared_cache)

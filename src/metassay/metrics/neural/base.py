@@ -30,7 +30,7 @@ N = TypeVar("N")
 MEAN, MAX = "mean", "max"
 
 
-class ScoringInput(NamedTuple):
+class NetworkInput(NamedTuple):
     """What a network scores: an output, with a source and one reference if the metric needs them."""
 
     output: str
@@ -50,10 +50,10 @@ class NetworkScores(NamedTuple):
     """How many tokens the network reads."""
 
 
-class InputsOfBatch(NamedTuple):
+class NetworkInputs(NamedTuple):
     """The different inputs of a batch, each of which is scored once, and the rows that get each score."""
 
-    inputs: list[ScoringInput]
+    inputs: list[NetworkInput]
     """Distinct inputs, sorted, so that scores do not depend on the order of rows."""
     input_positions: NDArray[np.int64]
     """For each row and each of its references, the position of the input."""
@@ -84,7 +84,7 @@ class NeuralMetric(Metric, Generic[N]):
 
     @abstractmethod
     def score_inputs(
-        self, network: N, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: N, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Score inputs with the network. All inputs are different."""
 
@@ -131,7 +131,7 @@ class NeuralMetric(Metric, Generic[N]):
         if self.needs_torch:
             require_torch()
         self._warn_if_language_not_supported(batch.language)
-        distinct = collect_distinct_inputs(batch, self.needs)
+        distinct = collect_network_inputs(batch, self.needs)
         if not distinct.inputs:
             return np.full(len(batch), np.nan)
 
@@ -170,13 +170,13 @@ class NeuralMetric(Metric, Generic[N]):
             )
 
 
-def collect_distinct_inputs(batch: Batch, needed_fields: frozenset[str]) -> InputsOfBatch:
+def collect_network_inputs(batch: Batch, needed_fields: frozenset[str]) -> NetworkInputs:
     """Return the different combinations of output, source and reference in a batch. Rows without a needed
     field are left out.
     """
     sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
     references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
-    row_inputs: list[ScoringInput] = []
+    row_inputs: list[NetworkInput] = []
     rows: list[int] = []
     for row, (output, source, row_references) in enumerate(zip(batch.output, sources, references)):
         required_texts = (output, source) if "source" in needed_fields else (output,)
@@ -184,22 +184,22 @@ def collect_distinct_inputs(batch: Batch, needed_fields: frozenset[str]) -> Inpu
             continue
         for reference in row_references:
             if reference is not None or "references" not in needed_fields:
-                row_inputs.append(ScoringInput(output, source, reference))
+                row_inputs.append(NetworkInput(output, source, reference))
                 rows.append(row)
-    inputs = sorted(set(row_inputs), key=lambda scoring_input: tuple(text or "" for text in scoring_input))
-    position_of_input = {scoring_input: position for position, scoring_input in enumerate(inputs)}
+    inputs = sorted(set(row_inputs), key=lambda network_input: tuple(text or "" for text in network_input))
+    position_of_input = {network_input: position for position, network_input in enumerate(inputs)}
     positions = np.fromiter(
-        (position_of_input[scoring_input] for scoring_input in row_inputs), np.int64, len(row_inputs)
+        (position_of_input[network_input] for network_input in row_inputs), np.int64, len(row_inputs)
     )
-    return InputsOfBatch(inputs, positions, np.array(rows, dtype=np.int64))
+    return NetworkInputs(inputs, positions, np.array(rows, dtype=np.int64))
 
 
-def build_inputs_with_first_reference(batch: Batch, needed_fields: frozenset[str]) -> list[ScoringInput]:
+def build_inputs_with_first_reference(batch: Batch, needed_fields: frozenset[str]) -> list[NetworkInput]:
     """Return, for each row of a batch, the output with its source and its first reference."""
     sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
     references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
     return [
-        ScoringInput(output, source, output_references[0])
+        NetworkInput(output, source, output_references[0])
         for output, source, output_references in zip(batch.output, sources, references)
     ]
 

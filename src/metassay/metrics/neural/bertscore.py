@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, InputLocation, UnknownName
-from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.base import MAX, NetworkInput, NetworkScores, NeuralMetric
 from metassay.metrics.neural.batch_runner import BatchRunner, get_device_kind
 from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_bertscore_baseline
 from metassay.metrics.neural.checkpoints import (
@@ -428,11 +428,11 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return hashes
 
     def score_inputs(
-        self, network: TokenEncoder, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: TokenEncoder, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute precision, recall and F1 of each input, in three columns."""
         idf = None if self.idf is None else compute_idf(network, _read_lines(self.idf))
-        pairs = [(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
+        pairs = [(network_input.output, network_input.reference or "") for network_input in inputs]
         return score_text_pairs(network, pairs, idf, shared_cache)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from metassay.errors import InputError, InputLocation
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.base import NetworkInput, NetworkScores, NeuralMetric
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
@@ -271,10 +271,10 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
         }
 
     def score_inputs(
-        self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: BleurtNetwork, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Score each output together with its reference."""
         del shared_cache
         return network.score(
-            [(scoring_input.reference or "", scoring_input.output) for scoring_input in inputs]
+            [(network_input.reference or "", network_input.output) for network_input in inputs]
         )

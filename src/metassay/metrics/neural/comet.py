@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.neural.base import (
+    NetworkInput,
     NetworkScores,
     NeuralMetric,
-    ScoringInput,
     build_inputs_with_first_reference,
 )
 from metassay.metrics.neural.checkpoints import require_torch
@@ -77,7 +77,7 @@ class SeparateNetwork(CometNetwork):
         self.run_encoder(batch, collector)
         return collector.get_text_vectors()
 
-    def score(self, inputs: Sequence[ScoringInput], shared_cache: SharedCache) -> NetworkScores:
+    def score(self, inputs: Sequence[NetworkInput], shared_cache: SharedCache) -> NetworkScores:
         """Score inputs from the vectors of their texts."""
         import torch
 
@@ -184,7 +184,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
     def score_inputs(
         self,
         network: SeparateNetwork | UnifiedNetwork,
-        inputs: Sequence[ScoringInput],
+        inputs: Sequence[NetworkInput],
         shared_cache: SharedCache,
     ) -> NetworkScores:
         """Score each input with the COMET model."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.base import MAX, NetworkInput, NetworkScores, NeuralMetric
 from metassay.metrics.neural.checkpoints import (
     find_model_folder,
     hash_file_contents,
@@ -56,13 +56,13 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         return super().hash_model_files()
 
     def score_inputs(
-        self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: SentenceEncoder, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute the cosine similarity of the two texts of each input."""
-        outputs = [scoring_input.output for scoring_input in inputs]
-        compared_texts = [scoring_input.reference or "" for scoring_input in inputs]
+        outputs = [network_input.output for network_input in inputs]
+        compared_texts = [network_input.reference or "" for network_input in inputs]
         if "references" not in self.needs:
-            compared_texts = [scoring_input.source or "" for scoring_input in inputs]
+            compared_texts = [network_input.source or "" for network_input in inputs]
         text_vectors = TextVectors(shared_cache, network, network.compute_text_vectors)
         vectors, rows, truncated_count = text_vectors.get_vectors([outputs, compared_texts])
         output_rows, compared_rows = rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from metassay.errors import UnknownName
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.base import NetworkInput, NetworkScores, NeuralMetric
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     find_model_folder,
@@ -129,12 +129,12 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         }
 
     def score_inputs(
-        self, network: MetricXNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: MetricXNetwork, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Write each input in the format of this version of MetricX, and score it."""
         del shared_cache
         return network.compute_metricx_scores(
-            [format_metricx_input(self.metricx_version, scoring_input) for scoring_input in inputs]
+            [format_metricx_input(self.metricx_version, network_input) for network_input in inputs]
         )
 
 
@@ -148,14 +148,14 @@ class MetricXQE(MetricX):
     summary: ClassVar[str] = "MetricX without reference, lower is better (needs a downloaded model)"
 
 
-def format_metricx_input(version: str, scoring_input: ScoringInput) -> str:
+def format_metricx_input(version: str, network_input: NetworkInput) -> str:
     """Write output, source and reference as one text, in the format on which a version of MetricX was
     trained.
 
-    >>> format_metricx_input("24", ScoringInput("Hallo", "Hello", None))
+    >>> format_metricx_input("24", NetworkInput("Hallo", "Hello", None))
     'source: Hello candidate: Hallo'
     """
-    output, source, reference = scoring_input
+    output, source, reference = network_input
     if version == "24":
         text = f"source: {source} candidate: {output}"
         return text if reference is None else f"{text} reference: {reference}"

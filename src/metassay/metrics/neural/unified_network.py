@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.neural.base import NetworkScores, ScoringInput
+from metassay.metrics.neural.base import NetworkInput, NetworkScores
 from metassay.metrics.neural.comet_checkpoint import (
     UNIFIED,
     XCOMET,
@@ -107,7 +107,7 @@ class UnifiedNetwork(CometNetwork):
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
     def predict_scores_and_error_tags(
-        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
+        self, inputs: Sequence[NetworkInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> dict[str, list[Prediction]]:
         """Predict a score and error tags for each input. There is one prediction for each kind of input:
         output with source, with reference, or with both.
@@ -115,9 +115,9 @@ class UnifiedNetwork(CometNetwork):
         predictions = {}
         for kind in input_kinds:
             texts_to_join = []
-            for scoring_input in inputs:
+            for network_input in inputs:
                 texts_to_join.append(
-                    tuple(str(getattr(scoring_input, field)) for field in FIELDS_OF_INPUT[kind])
+                    tuple(str(getattr(network_input, field)) for field in FIELDS_OF_INPUT[kind])
                 )
             predictions[kind] = compute_once_for_equal_items(
                 shared_cache,
@@ -130,7 +130,7 @@ class UnifiedNetwork(CometNetwork):
         return predictions
 
     def average_scores_over_input_kinds(
-        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
+        self, inputs: Sequence[NetworkInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> NetworkScores:
         """Predict several scores for each output (with source, with reference, or with both), and return
         their mean.
@@ -142,7 +142,7 @@ class UnifiedNetwork(CometNetwork):
         return NetworkScores(scores, count_truncated_predictions(predictions), self.max_positions)
 
     def find_error_spans(
-        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
+        self, inputs: Sequence[NetworkInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
         """Return the errors that the network finds in each output; raise an error if the network was not
         trained to find errors.
@@ -156,7 +156,7 @@ class UnifiedNetwork(CometNetwork):
         return self.convert_tags_to_error_spans(inputs, predictions, shared_cache)
 
     def convert_tags_to_error_spans(
-        self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_cache: SharedCache
+        self, inputs: Sequence[NetworkInput], predictions: Predictions, shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
         """Return the errors in each output, given how probable an error is at each token.
 
@@ -165,7 +165,7 @@ class UnifiedNetwork(CometNetwork):
         outputs = compute_once_for_equal_items(
             shared_cache,
             (self, "offsets"),
-            [scoring_input.output for scoring_input in inputs],
+            [network_input.output for network_input in inputs],
             self.tokenizer.tokenize_with_offsets,
         )
         probabilities = [np.zeros((len(output.ids), len(self.severities))) for output in outputs]

@@ -9,9 +9,9 @@ from typing import ClassVar
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.neural.base import (
+    NetworkInput,
     NetworkScores,
     NeuralMetric,
-    ScoringInput,
     build_inputs_with_first_reference,
 )
 from metassay.metrics.neural.checkpoints import require_torch
@@ -80,7 +80,7 @@ class Unite(UnifiedMetric):
     summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
 
     def score_inputs(
-        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: UnifiedNetwork, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute the mean score of each input over the texts that its output is compared with, such as the
         source.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-from metassay.metrics.neural.base import NetworkScores, ScoringInput
+from metassay.metrics.neural.base import NetworkInput, NetworkScores
 from metassay.metrics.neural.unified_network import (
     FULL_INPUT,
     REFERENCE_INPUT,
@@ -72,7 +72,7 @@ class XComet(UnifiedMetric):
         return network_scores[:, self.score_names.index(self.part_of)]
 
     def score_inputs(
-        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
+        self, network: UnifiedNetwork, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute all parts of the score of each input, one column per part."""
         predictions = network.predict_scores_and_error_tags(inputs, self.input_kinds, shared_cache)
