@@ -158,42 +158,42 @@ def _check_every_output_has_references(references: Sequence[Sequence[str]]) -> N
 class Metric(ABC):
     """Base class of all metrics, which give each output a score. Two metrics with equal parameters are equal.
 
-    A subclass is a frozen dataclass. Its fields are the parameters, each with a default; its class attributes
+    A subclass is a frozen dataclass. Its fields are the parameters, each with a default. Its class attributes
     say what the rest of the program must know about the metric. Only `name`, `task` and `score` are required.
     """
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
-    """The name as the field spells it, where that differs: `BLEU`, `ROUGE-L`."""
+    """The name as researchers write it, if different from `name`: `BLEU`, `ROUGE-L`."""
     task: ClassVar[str]
-    """The task whose outputs it scores, or `any`."""
+    """The task whose outputs the metric scores, such as `mt`, or `any`."""
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
-    """Fields of a batch that it reads."""
+    """Fields of a batch that the metric needs."""
     optional_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that it reads where the data has them."""
+    """Fields of a batch that the metric also reads if the data has them."""
     tie_tolerance: ClassVar[float] = 0.0
     """Two scores that differ by no more than this are a tie."""
     oracle: ClassVar[str] = ""
-    """The official implementation, with version, whose numbers this metric equals."""
+    """The official implementation that gives the same numbers, with its version."""
     implementation: ClassVar[int] = 1
-    """Raised whenever the scores of this implementation change."""
+    """A number that is increased whenever the scores of this implementation change."""
     summary: ClassVar[str] = ""
     """One line for `metassay list metrics`."""
     is_cacheable: ClassVar[bool] = True
-    """False where scores are not stored: in sentinels, and where code cannot be identified by a hash."""
+    """False if scores are never stored: for sentinels, and for code that no hash can identify."""
     can_share_cache: ClassVar[bool] = True
-    """False where scores depend on more than signature and library versions: they stay in their run."""
+    """False if other runs must not reuse the scores, which depend on more than signature and versions."""
     is_trivial: ClassVar[bool] = False
     """Whether computing a score costs less than looking it up."""
     can_be_timed: ClassVar[bool] = True
-    """False where scoring a sample again, to measure its cost, would itself cost money or mean nothing."""
+    """False if the metric cannot be timed on a sample, because that would cost money or mean nothing."""
     dictionary_languages: ClassVar[frozenset[str]] = frozenset()
-    """Languages whose dictionaries it reads; scores depend on their versions."""
+    """Languages whose dictionaries the metric reads. Scores depend on the versions of the dictionaries."""
     languages: ClassVar[tuple[str | None, ...]] = ()
-    """Languages of the data, set by `copy_metric_for_languages`; None where a language is not known."""
+    """Languages of the data, set by `copy_metric_for_languages`. None stands for an unknown language."""
     preprocessing: ClassVar[str] = ""
-    """What was done to the texts of the data that it is bound to, before it sees them."""
+    """What was done to the texts before the metric reads them, set by `copy_metric_for_languages`."""
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
