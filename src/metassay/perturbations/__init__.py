@@ -1,1 +1,1 @@
-"""Every way to make an output worse."""
+"""Perturbations: rules that make an output worse."""

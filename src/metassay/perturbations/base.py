@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View(Generic[T_co]):
-    """An output with everything that a perturbation may read about it, such as its source and language.
+    """An output together with everything that a perturbation may read about it, such as its source and
+    language.
 
     The system is not part of it, so that equal outputs of an item get equal perturbed outputs.
     """
@@ -79,15 +80,15 @@ class Perturbation(ABC, Generic[T]):
 
     def perturb_many_outputs(self, output_views: Sequence[View[T]], random_keys: Keys) -> list[T | None]:
         """Return the perturbed version of each output, or None where the perturbation does not apply.
-        `random_keys` are the seeds of their random numbers.
+        `random_keys` has a random seed for each output.
 
         A faster implementation must return exactly what `apply` returns.
         """
         return [self.apply(view, Stream(key)) for view, key in zip(output_views, random_keys.tolist())]
 
     def precompute_text_analyses(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
-        """Analyse each text of a data set before any is perturbed, or return None if the perturbation needs
-        no analysis.
+        """Analyse each text of a data set before any is perturbed. Return None if the perturbation needs no
+        analysis.
 
         For work that takes long: it is shared among processes, and stored in the run. The results must be
         JSON-able.
@@ -100,8 +101,8 @@ class Perturbation(ABC, Generic[T]):
         language: str | None,  # noqa: ARG002
         text_analyses: Iterable[Any],  # noqa: ARG002
     ) -> Any:
-        """Collect from all texts of a language what the perturbation needs to change one, such as a
-        vocabulary.
+        """Collect what the perturbation needs to know about all texts of a language, such as a vocabulary.
+        Return None if it needs nothing.
 
         The texts are distinct and sorted. `text_analyses` are the results of `precompute_text_analyses` in
         the same order, empty if there are none. The result must be JSON-able; `apply` finds it in
@@ -111,7 +112,7 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def collection_name(self) -> str:
-        """The name under which an output view holds what this perturbation collected from all texts."""
+        """The name under which `View.collected` holds what this perturbation collected from all texts."""
         return self.name
 
     def get_installation_hint_for_language(self, language: str) -> str | None:  # noqa: ARG002
@@ -127,12 +128,14 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences that readers of the results must know about how the perturbation was applied."""
+        """Sentences for readers of the results about how the perturbation was applied, such as how many
+        requests failed.
+        """
         return ()
 
     @classmethod
     def list_defaults(cls) -> tuple[Perturbation[T], ...]:
-        """Return the perturbations of this class that are used when the user names none."""
+        """Return the perturbations of this class that are used if the user names none."""
         return (cls(),)
 
     @property

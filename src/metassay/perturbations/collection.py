@@ -42,8 +42,8 @@ def collect_perturbation_data(
     workers: int = 1,
     store: TextStore | None = None,
 ) -> CollectedData:
-    """Let every perturbation collect what it needs to know about the data set from all outputs and
-    references.
+    """Let every perturbation collect what it needs to know about all outputs and references of a data set,
+    such as the vocabulary.
     """
     by_language: dict[str | None, dict[str, Any]] = {}
     # Perturbations of rankings collect nothing.
@@ -114,8 +114,8 @@ def _list_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
 def _load_or_collect_replacement_material(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Any:
-    """Return what a perturbation collects from all texts of a language, from the store of earlier results if
-    it is there.
+    """Return what a perturbation collects from all texts of a language. If an earlier result is stored, it is
+    loaded.
     """
     name = f"{build_cache_key_of_perturbation(perturbation)} collected {dependencies}"
     stored = None if store is None else store.load_stored_texts(name)
@@ -135,8 +135,8 @@ def _load_or_collect_replacement_material(
 def _load_or_compute_text_analyses(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Iterator[Any]:
-    """Yield a perturbation's analysis of each text in order. Stored batches of analyses are loaded, and new
-    ones stored.
+    """Yield a perturbation's analysis of each text, in the order of the texts. Stored analyses are loaded,
+    and new ones are stored.
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
@@ -163,7 +163,7 @@ def _load_or_compute_text_analyses(
 def _make_cache_keys_of_analyses(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str
 ) -> list[str]:
-    """Return the name under which the analyses of each batch of texts are stored."""
+    """Return the names under which the analyses of a perturbation are stored, one for each batch of texts."""
     batch_count = -(-len(text_source.texts) // BATCH_SIZE)
     return [
         f"{build_cache_key_of_perturbation(perturbation)} analysed {number} {dependencies}"
@@ -174,7 +174,9 @@ def _make_cache_keys_of_analyses(
 def _compute_text_analyses_from_batch(
     first_batch: int, perturbation: AnyPerturbation, text_source: _TextsOfLanguage
 ) -> Iterator[list[Any] | None]:
-    """Analyse the texts of all batches from `first_batch` on, in several processes if that saves time."""
+    """Analyse the texts of all batches from number `first_batch` on, in several processes if that saves
+    time.
+    """
     starts = range(first_batch * BATCH_SIZE, len(text_source.texts), BATCH_SIZE)
     batches = (text_source.texts[start : start + BATCH_SIZE] for start in starts)
     processes = choose_process_count(len(starts) * BATCH_SIZE, text_source.workers)
@@ -188,7 +190,7 @@ def _compute_text_analyses_from_batch(
 
 
 class AnalysisBatch(NamedTuple):
-    """A batch of texts, with all that a worker process needs to analyse them for a perturbation."""
+    """A batch of texts, together with all that a worker process needs to analyse them for a perturbation."""
 
     spec: str
     language: str | None

@@ -1,4 +1,4 @@
-"""The distinct outputs of a data set, each with what perturbations may use to make it worse."""
+"""The distinct outputs of a data set, each with the data that perturbations may read to make it worse."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Output = Any
 
 @dataclass(frozen=True)
 class DistinctOutputs:
-    """The distinct outputs of a data set. Outputs of several systems that are equal for an item are stored
+    """The distinct outputs of a data set. If several systems have the same output for an item, it is stored
     once.
     """
 
@@ -36,7 +36,7 @@ class DistinctOutputs:
     """For each view, the key of its random numbers."""
 
     def get_outputs_with_context(self, output_positions: LongArray) -> list[View[Output]]:
-        """Return what perturbations may read about the outputs at some positions."""
+        """Return the outputs at some positions, each with the data that perturbations may read about it."""
         return [self.views[position] for position in output_positions.tolist()]
 
     @cached_property
@@ -58,7 +58,8 @@ def prepare_outputs_for_perturbations(
     seed: int,
     collected: Mapping[str | None, Mapping[str, Any]],
 ) -> DistinctOutputs:
-    """Find the distinct outputs of a data set, and collect what perturbations may read about each of them.
+    """Find the distinct outputs of a data set, and collect the data that perturbations may read about each
+    output.
 
     `collected` is what the perturbations collected from all texts, by language.
     """
@@ -99,8 +100,8 @@ def prepare_outputs_for_perturbations(
 def _list_fields_needed_by_perturbations(
     dataset: Dataset, perturbations: Sequence[AnyPerturbation]
 ) -> frozenset[str]:
-    """List the data fields that any of the perturbations needs, and raise an error if human scores are needed
-    but missing.
+    """List the data fields that at least one perturbation needs. Human scores that are needed but missing
+    raise an error.
     """
     for perturbation in perturbations:
         if "rivals" in perturbation.needed_fields and not dataset.human:
@@ -144,7 +145,7 @@ def _find_relevance_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
 def _group_distinct_outputs_by_item(
     dataset: Dataset, preprocessed_outputs: Sequence[Output]
 ) -> dict[str, tuple[Output, ...]]:
-    """List the distinct outputs of each item, sorted."""
+    """Return the distinct outputs of each item, sorted."""
     distinct: defaultdict[str, set[Output]] = defaultdict(set)
     for item, output in zip(dataset.outputs["item"], preprocessed_outputs):
         distinct[item].add(output)
@@ -154,7 +155,7 @@ def _group_distinct_outputs_by_item(
 def _list_outputs_with_lower_human_scores(
     dataset: Dataset, preprocessed_outputs: Sequence[Output]
 ) -> dict[tuple[str, Output], tuple[Output, ...]]:
-    """List for each output the outputs of the same item with a lower human score, the lowest first.
+    """Return for each output the outputs of the same item with a lower human score, the lowest first.
 
     The score of an output is the mean over its human scores and over the systems that returned it. For an
     item without human scores, it is the mean of these systems over all items.

@@ -52,7 +52,7 @@ class EntitySubstitution(WordEdit):
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def get_installation_hint_for_language(self, language: str) -> str | None:
-        """Return how to install a missing package that finding names needs, or None if none is missing.
+        """Return how to install a missing package that is needed to find names, or None if none is missing.
 
         A spaCy model replaces all of them but pymorphy3.
         """
@@ -125,7 +125,7 @@ class EntitySubstitution(WordEdit):
 def _find_replaceable_names(
     text: str, mentions: Sequence[Mention], name_census: Census, language: str
 ) -> list[tuple[Span, list[str]]]:
-    """Find the names of a text that can be replaced, each with the names that can replace it."""
+    """Find the names in a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
         resolved = normalise_name_mention(
@@ -143,8 +143,8 @@ def _find_replaceable_names(
 
 
 class _CachedNameList:
-    """A list of names that can be part of a cache key. It is equal only to itself, because comparing long
-    lists is slow.
+    """A list of names that can be part of a cache key. It equals only itself, because comparing long lists is
+    slow.
     """
 
     __slots__ = ("names",)
@@ -170,8 +170,8 @@ _known_mentions: dict[tuple[str, str], Sequence[Mention]] = {}
 
 
 def _cache_names_found_in_text(text: str, language: str, mentions: Sequence[Mention]) -> None:
-    """Keep the names that were found in a text, because other perturbations of the text probably need them
-    again.
+    """Remember the names that were found in a text, because other perturbations of the text probably need
+    them again.
     """
     if len(_known_mentions) >= _CACHED_TEXTS:
         _known_mentions.clear()
@@ -203,8 +203,8 @@ def find_names_in_texts(texts: Sequence[str], language: str) -> list[Sequence[Me
 def _merge_overlapping_names(
     names_from_model: Sequence[Mention], names_from_word_lists: Sequence[Mention]
 ) -> Sequence[Mention]:
-    """Merge two lists of names in a text. A name from a word list replaces any name of a model that overlaps
-    with it.
+    """Merge two lists of names that were found in a text. A name from a word list replaces names of a model
+    that overlap with it.
     """
     if not names_from_model or not names_from_word_lists:
         return names_from_model or names_from_word_lists
@@ -215,7 +215,7 @@ def _merge_overlapping_names(
 
 
 def _overlaps_with_any_name(name: Mention, other_names: Sequence[Mention]) -> bool:
-    """Return whether the span of a name in a text overlaps with the span of any other name."""
+    """Return whether a name in a text overlaps with any of the other names."""
     return any(name[0] < end and start < name[1] for start, end, _, _ in other_names)
 
 

@@ -35,8 +35,8 @@ class Census(TypedDict):
 
 
 class MentionCounts:
-    """Counts how often texts mention each name, by its kind and grammatical form. Texts must be added in a
-    fixed order.
+    """Counts how often texts mention each name, by its kind (such as person or place) and grammatical form.
+    Texts must be added in a fixed order.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def build_name_replacement_table(name_mention_counts: MentionCounts, language: s
         if language == "ru":
             fitting = _find_russian_names_seen_in_cases(level, names_by_level)
         else:
-            fitting = _choose_names_of_most_specific_role(levels_of[level], names_by_level)
+            fitting = _choose_most_specific_names(levels_of[level], names_by_level)
         others[level] = _list_frequent_names(fitting)
     return {"kinds": kinds, "others": others}
 
@@ -127,8 +127,8 @@ def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict
 def _find_family_names_of_people(
     entity_type_counts_by_name: dict[str, KindCounts], grammatical_form_by_name: dict[str, str], language: str
 ) -> set[str]:
-    """Find the family names of people whose full names are mentioned. In Russian only those of men, because
-    women's end differently.
+    """Find the family names of people whose full names are mentioned. In Russian, only family names of men
+    are used, because women's have other endings.
     """
     family_names = set()
     for name, kind_counts in entity_type_counts_by_name.items():
@@ -147,8 +147,8 @@ def _extract_family_name(full_name: str, language: str) -> str:
 
 
 def _find_most_frequent_name_kind(kind_counts: KindCounts) -> str:
-    """Return the kind that most mentions of a name have, NAME if none shows a kind, or an empty text if they
-    disagree.
+    """Return the kind that most mentions of a name have, such as PER; NAME if none shows a kind; or an empty
+    text if the mentions disagree.
     """
     certain = {}
     hinted = {}
@@ -169,7 +169,8 @@ def _find_most_frequent_name_kind(kind_counts: KindCounts) -> str:
 def describe_grammatical_role_of_name(
     name: str, kind: str, grammatical_form: str, language: str
 ) -> tuple[str, ...]:
-    """Describe what a name needs to stand in a sentence, such as its kind and gender, from strict to loose.
+    """Return descriptions of the names that can stand in the place of a name, such as `PER full f` for a
+    woman's full name, from specific to general.
 
     Names with the same description can replace each other.
     """
@@ -201,8 +202,8 @@ def _find_gender_of_given_name(given_name: str) -> str:
 
 
 def can_replace_name(name: str, other_name: str, grammatical_form: str) -> bool:
-    """Return whether another name can stand in the place of a name: it must differ clearly and fit the
-    article or ending.
+    """Return whether a name in a text can be replaced by another name. The two must differ clearly, and the
+    other must fit the article or ending.
     """
     lower_name = name.casefold()
     lower_other = other_name.casefold()
@@ -216,10 +217,10 @@ def can_replace_name(name: str, other_name: str, grammatical_form: str) -> bool:
     return not (grammatical_form == "gent" and other_name.endswith(_SIBILANTS))
 
 
-def _choose_names_of_most_specific_role(
+def _choose_most_specific_names(
     roles_from_specific_to_general: Sequence[str], names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the names that have the most specific grammatical role that more than one name has."""
+    """Return the names that fit the most specific description which more than one name fits."""
     for level in roles_from_specific_to_general:
         if len(names_by_role[level]) > 1:
             return names_by_role[level]
@@ -229,8 +230,8 @@ def _choose_names_of_most_specific_role(
 def _find_russian_names_seen_in_cases(
     role_with_cases: str, names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the Russian names, with counts, that were seen in all grammatical cases that a name in this role
-    can have.
+    """Return the Russian names, with counts, that were seen in all grammatical cases which are possible at a
+    place in a sentence.
     """
     place, _, cases = role_with_cases.rpartition(" ")
     names: Counter[str] = Counter()
@@ -242,7 +243,9 @@ def _find_russian_names_seen_in_cases(
 
 
 def _list_frequent_names(name_counts: Counter[str]) -> list[str]:
-    """List the names that occur more than once, sorted. If these are few, list all names that occur."""
+    """Return the names that occur more than once, sorted. If there are only few, return all names that
+    occur.
+    """
     repeated = sorted(name for name, count in name_counts.items() if count > 1)
     if len(repeated) > RARE_NAMES_LIMIT:
         return repeated

@@ -66,13 +66,14 @@ class Number(RandomReplacement):
 
 
 def _does_number_begin_list_entry(text: str, number: re.Match[str]) -> bool:
-    """Return whether a number at the start of a text numbers an entry of a list, such as `2.`."""
+    """Return whether a number at the start of a text numbers a list entry, such as `2.`."""
     return text[: number.start()].strip() == "" and text[number.end() : number.end() + 1] in {".", ")"}
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _list_numbers_with_one_other_digit(number: str, language: str | None) -> tuple[str, ...]:
-    """List the numbers that differ from a number in one digit, and after which a noun has the same form.
+    """List the numbers that differ from a number in one digit. After them, a noun must have the same form as
+    after the number.
 
     Empty for 0 and 1: after 1, and in French also after 0, nouns are in the singular.
     """
@@ -97,12 +98,10 @@ def _list_numbers_with_one_other_digit(number: str, language: str | None) -> tup
 
 
 @functools.cache
-def _load_replacement_words(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
-    """Load a word list whose rows contain words that can replace each other, and return the alternatives of
-    each word.
-    """
+def _load_units(language: str) -> dict[str, tuple[str, ...]]:
+    """Load the units of a language, each with the other units of the same kind."""
     rows: dict[str, tuple[str, ...]] = {}
-    for row in WordLists(_PACKS, language).read_tab_separated_rows(list_name):
+    for row in WordLists(_PACKS, language).read_tab_separated_rows("units"):
         for word in row:
             rows[word] = (*rows.get(word, ()), *(other for other in row if other != word))
     return rows
@@ -186,7 +185,7 @@ class Unit(RandomReplacement):
         """Return every unit after a number and every currency sign before one, with other units that can
         replace it.
         """
-        units = _load_replacement_words(output_view.language or "", "units")
+        units = _load_units(output_view.language or "")
         replacements = []
         for match in _UNIT.finditer(output_view.output):
             group = 1 if match[1] else 2

@@ -1,4 +1,4 @@
-"""Forecast to how many outputs each default perturbation applies, by applying it to a sample of them."""
+"""Forecasts to how many outputs each default perturbation will apply, by applying it to a sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAXIMUM_TAGGED_OUTPUTS = 500
 
 @dataclass(frozen=True)
 class PerturbationForecast:
-    """An estimate from a sample to how many outputs of a data set a default perturbation will apply."""
+    """An estimate of how many outputs a default perturbation will change, from a sample of the data set."""
 
     perturbation: str
     outputs: int
@@ -42,7 +42,7 @@ def estimate_perturbed_output_counts(
     workers: int = 1,
 ) -> list[PerturbationForecast]:
     """Estimate to how many outputs of a data set each default perturbation will apply, by applying it to a
-    sample.
+    sample of them.
     """
     perturbations = list_default_perturbations(dataset.task_definition)
     language_counts = (
@@ -58,9 +58,7 @@ def estimate_perturbed_output_counts(
         pairs = perturb_and_pair_outputs(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
-    return [
-        _estimate_perturbation_count(p, *counts[p.spec], language_counts) for p in perturbations if counts
-    ]
+    return [_build_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
 
 
 def _sample_outputs_of_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
@@ -75,14 +73,14 @@ def _sample_outputs_of_whole_items(dataset: Dataset, maximum_outputs: int) -> Da
     return dataset.filter_rows(dataset.outputs["item"].is_in(sampled_items), reason="not tried")
 
 
-def _estimate_perturbation_count(
+def _build_forecast(
     perturbation: AnyPerturbation,
     applied_count: PerturbationCount,
     tried_count: int,
     outputs_by_language: Mapping[str | None, int],
 ) -> PerturbationForecast:
-    """Estimate to how many outputs a perturbation will apply from the numbers of outputs on which it was
-    tried.
+    """Build the forecast for a perturbation from the results on a sample, with the reasons why it does not
+    apply to other outputs.
     """
     reasons = []
     for language in sorted(outputs_by_language, key=lambda name: name or ""):

@@ -22,8 +22,8 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often an output that a perturbation changed is in fact not worse, estimated by readers who were not
-    told which output was changed or how.
+    """How often an output that a perturbation changed is in fact not worse, as estimated by readers who did
+    not know which output was changed.
     """
 
     perturbation: str
@@ -75,8 +75,8 @@ def look_up_perturbation_error_rates(
 
 @functools.cache
 def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Load for each perturbation and language how many pairs were read, and in how many the perturbed output
-    was not worse.
+    """Load three counts for each language and perturbation: pairs that were read, pairs whose perturbed
+    output is not worse, and those where it is better.
     """
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}

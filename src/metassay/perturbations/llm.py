@@ -85,8 +85,8 @@ class LlmRewriting(Perturbation[str]):
         return _parse_model_answer(output_view, answer)
 
     def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Return the versions of many outputs that a language model wrote. The model is asked for several of
-        them at a time.
+        """Return the versions of many outputs that a language model wrote. Several requests are sent to the
+        model at a time.
         """
         prompt = self._load_prompt()
         requests = []
@@ -115,8 +115,8 @@ class LlmRewriting(Perturbation[str]):
             raise UnknownName("prompt", self.prompt, (OUR_PROMPT, PUBLISHED_PROMPT))
 
     def _load_prompt(self) -> str:
-        """Return the prompt for the model: the one that the settings name, or else the default one of a paper
-        or of the task.
+        """Return the prompt for the model: the one that the user wrote, or else the default one of a paper or
+        of the task.
         """
         if self.settings.prompt is not None:
             if self.prompt != OUR_PROMPT:
@@ -143,14 +143,14 @@ class LlmRewriting(Perturbation[str]):
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
     def _require_model_connection(self) -> Asker:
-        """Return the connection to the language model, and raise an error if no model was chosen."""
+        """Return the connection to the language model. If no model was chosen, an error is raised."""
         if self.asker is None:
             raise InputError("llm needs a language model.", remedy=HOW_TO_CHOOSE_MODEL)
         return self.asker
 
 
 def list_prompt_fields(output_view: View[str]) -> Mapping[str, str]:
-    """Return the values that can be inserted into a prompt for an output, such as its source, by name."""
+    """Return the values that a prompt can contain for an output, such as its source, by name."""
     return {
         "source": output_view.source or UNKNOWN_FIELD,
         "reference": output_view.references[0] if output_view.references else UNKNOWN_FIELD,
@@ -168,7 +168,7 @@ def _parse_model_answer(output_view: View[str], answer: Answer | None) -> str | 
 
 
 def extract_perturbed_output(answer: str, output: str) -> str | None:
-    """Extract the perturbed output from a model's answer, or return None for refusals, comments and empty
+    """Extract the perturbed output from a model's answer. Returns None for refusals, comments and empty
     answers.
 
     Labels and quotation marks around it are removed. If the output has one line, only the first line of the
@@ -226,23 +226,23 @@ class Likeliest(Perturbation[str]):
 
     @property
     def repeated_perturbation(self) -> Perturbation[Any]:
-        """The perturbation that is applied several times, and of whose results the most likely one is
-        kept.
-        """
+        """The perturbation that is applied several times to each output."""
         return parse_perturbation(self.method)
 
     @property
     def collection_name(self) -> str:
-        """The name of the data that the inner perturbation collected from all texts."""
+        """The name under which `View.collected` holds what the repeated perturbation collected from all
+        texts.
+        """
         return self.repeated_perturbation.name
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the most likely of several perturbed versions of an output."""
         keys_by_draw = [[random_stream.draw_integer_below(1 << 32)] for _ in range(self.of)]
-        return self._choose_most_likely_perturbed_outputs([output_view], keys_by_draw)[0]
+        return self._choose_most_likely_versions([output_view], keys_by_draw)[0]
 
     def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Return the most likely perturbed version of each output. The model reads versions that are equal
+        """Return the most likely of several perturbed versions of each output. The model reads equal versions
         only once.
         """
         # One stream for each output, so that all its draws are the same as in `apply`.
@@ -250,12 +250,12 @@ class Likeliest(Perturbation[str]):
         keys_by_draw = [
             [random_stream.draw_integer_below(1 << 32) for random_stream in streams] for _ in range(self.of)
         ]
-        return self._choose_most_likely_perturbed_outputs(output_views, keys_by_draw)
+        return self._choose_most_likely_versions(output_views, keys_by_draw)
 
-    def _choose_most_likely_perturbed_outputs(
+    def _choose_most_likely_versions(
         self, output_views: Sequence[View[str]], random_keys_by_repetition: Sequence[Sequence[int]]
     ) -> list[str | None]:
-        """Perturb each output several times, and return for each the version that a language model finds most
+        """Perturb each output several times, and return the version of each that a language model finds most
         likely.
         """
         if self.likelihoods is None:
@@ -285,15 +285,15 @@ class Likeliest(Perturbation[str]):
     def collect_replacement_material(
         self, texts: Sequence[str], language: str | None, text_analyses: Iterable[Any]
     ) -> Any:
-        """Collect what the inner perturbation needs from all texts of a language."""
+        """Collect what the repeated perturbation needs to know about all texts of a language."""
         return self.repeated_perturbation.collect_replacement_material(texts, language, text_analyses)
 
     def precompute_text_analyses(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
-        """Analyse each text as the inner perturbation does."""
+        """Analyse each text as the repeated perturbation does."""
         return self.repeated_perturbation.precompute_text_analyses(texts, language)
 
     def get_installation_hint_for_language(self, language: str) -> str | None:
-        """Return why the inner perturbation cannot be applied to a language, or None if it can."""
+        """Return why the repeated perturbation cannot be applied to a language, or None if it can."""
         languages = self.repeated_perturbation.languages
         if languages is not None and language not in languages:
             return f"{self.method} knows {', '.join(sorted(languages))}"
@@ -306,8 +306,8 @@ _HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a mode
 def add_language_model_to_perturbation(
     perturbation: Perturbation[Any], llm_settings: LlmSettings | None, task: Task
 ) -> Perturbation[Any]:
-    """Return a perturbation with a connection to the language model of the settings, or unchanged if it needs
-    no model.
+    """Return a perturbation with a connection to the language model that it needs. A perturbation that needs
+    none is returned as it is.
     """
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
         return LlmRewriting.from_settings(

@@ -90,7 +90,7 @@ class Negation(WordEdit):
 
 
 def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, random_stream: Stream) -> str | None:
-    """Apply `count` edits, drawn at random, to a text, or return None if there are fewer edits than that."""
+    """Apply `count` randomly chosen edits to a text. Returns None if there are fewer edits."""
     if len(edits) < count:
         return None
     drawn = sorted(random_stream.sample(len(edits), count))
@@ -225,7 +225,7 @@ def _find_edits_that_negate_by_rules(text: str, language: str) -> list[Edit]:
 def _find_edits_by_pattern_rules(
     text: str, language: str, list_name: str, used_spans: DisjointSpans
 ) -> list[Edit]:
-    """Find the edits that the regular expressions of a list make. Where two would change the same words, the
+    """Find the edits that a list of regular expressions makes. If two edits would change the same words, the
     earlier one is used.
 
     Spans in `used_spans` are not changed.

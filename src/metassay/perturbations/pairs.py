@@ -1,4 +1,4 @@
-"""Make pairs: every output of a data set with perturbed versions of it, which are worse."""
+"""Pairs of an output and a perturbed version of it, which is worse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PER_OUTPUT = 4
 
 @dataclass(frozen=True)
 class PerturbationCount:
-    """How many outputs a perturbation changed, how many it left as they were, and to how many it did not
+    """How many outputs a perturbation changed, how many it returned unchanged, and to how many it did not
     apply.
     """
 
@@ -48,7 +48,7 @@ class PerturbationCount:
 
 @dataclass(frozen=True)
 class Pairs:
-    """A table of pairs of an output and a perturbed version of it, with what is known about how they were
+    """A table of pairs of an output and a perturbed version of it, with information on how the pairs were
     made.
 
     `frame` has the columns `item, system, perturbation, output, worse`, sorted by the first three. `output`
@@ -78,7 +78,8 @@ class Pairs:
         return self.frame.height
 
     def sample_pairs_per_output(self, maximum: int | None = PER_OUTPUT) -> Self:
-        """Keep at most `maximum` random perturbations of each output, or all of them if it is None.
+        """Keep at most `maximum` randomly chosen perturbed versions of each output, or all of them if
+        `maximum` is None.
 
         Which of two perturbations is preferred depends only on the seed, the item, the text and their names.
         So a further perturbation may replace another one, but changes neither the order of the others nor any
@@ -98,7 +99,7 @@ class Pairs:
         if is_kept.all():
             return self
         frame = self.frame.filter(pl.Series(is_kept))
-        counts = _add_pair_counts(self.counts, frame)
+        counts = _set_pair_counts(self.counts, frame)
         rows = None if self.rows is None else self.rows[is_kept]
         worse_rows = None if self.worse_rows is None else self.worse_rows[is_kept]
         return replace(
@@ -132,8 +133,7 @@ def make_perturbed_output_pairs(
     - `perturbations`: names or specs; default those of the task.
     - `per_output`: perturbations that are kept per output; None keeps all that apply.
     - `strict_resources`: whether a missing dictionary is an error. Otherwise the perturbation is skipped,
-    with a
-      note.
+      with a note.
     - `llm`: which language model to ask. It adds `llm` to the default perturbations.
     - `store`: where finished batches are stored, and read if they are there.
     """
@@ -195,7 +195,7 @@ def make_pairs_by_shard(
     settings: PairSettings,
     perturbations: Sequence[str | AnyPerturbation] | None,
 ) -> Iterator[Pairs]:
-    """Make the pairs of one shard of a data set at a time. A shard contains all outputs of its items.
+    """Yield the pairs of each shard, a slice of the data set that contains all outputs of its items.
 
     The notes of each are about all shards so far, everything else about the shard alone.
     """
@@ -212,8 +212,8 @@ def make_pairs_by_shard(
 def _choose_perturbations(
     task: Task, requested: Sequence[str | AnyPerturbation] | str | None, llm: LlmSettings | None
 ) -> tuple[AnyPerturbation, ...]:
-    """Return the perturbations that the user named, or else the default ones, with a connection to the
-    language model if needed.
+    """Return the perturbations that the user named, or else the default ones. Those that need a language
+    model are connected to it.
     """
     if requested is not None:
         return tuple(
@@ -229,7 +229,9 @@ def _choose_perturbations(
 def _list_notes_on_skipped_outputs(
     perturbations: Sequence[AnyPerturbation], skipped_outputs: SkippedByLanguage
 ) -> tuple[str, ...]:
-    """List notes for users: why outputs were skipped, and the notes of the perturbations, each once."""
+    """List notes for users: why outputs were skipped, and what the perturbations report. Each note is listed
+    once.
+    """
     # A dict instead of a set keeps the notes in order.
     notes: dict[str, None] = {}
     for perturbation in perturbations:
@@ -248,8 +250,8 @@ def _build_output_pair_table(
     perturbed_outputs_by_perturbation: Mapping[str, list[Any]],
     preprocess: str,
 ) -> Pairs:
-    """Build the table of outputs and perturbed outputs, and count to how many outputs each perturbation
-    applied.
+    """Build the table of outputs and perturbed outputs, and count how many outputs each perturbation
+    changed.
     """
     dtype = pl.List(pl.String) if dataset.task_definition.is_ranking else pl.String()
     originals = pl.Series("output", [view.output for view in distinct_outputs.views], dtype)
@@ -283,16 +285,16 @@ def _build_output_pair_table(
             resources[view.language or "unknown"] = view.collected
     return Pairs(
         frame,
-        _add_pair_counts(counts, frame),
+        _set_pair_counts(counts, frame),
         resources=resources,
         priorities=table["priority"].to_numpy(),
     )
 
 
-def _add_pair_counts(
+def _set_pair_counts(
     counts_by_perturbation: Mapping[str, PerturbationCount], pair_table: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
-    """Add to the counts of each perturbation the number of its pairs in a table."""
+    """Return the counts of each perturbation, in which `pairs` is the number of its pairs in a table."""
     pair_counts = dict(pair_table["perturbation"].value_counts().iter_rows())
     return {
         spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts_by_perturbation.items()

@@ -36,8 +36,8 @@ def _load_sound_rules() -> tuple[SoundRule, ...]:
 
 
 def _extract_letters_matched_by_regex(regex: str) -> str:
-    r"""Return the letters that the regular expression of a rule replaces, without its conditions on
-    neighbouring letters.
+    r"""Return the letters that the regular expression of a rule replaces. Its conditions on neighbouring
+    letters are left out.
 
     >>> [_extract_letters_matched_by_regex(regex) for regex in (r"(?<!s)ch(?![rlo])", r"\bth|th\b")]
     ['ch', 'th']
@@ -68,7 +68,7 @@ class Phonetic(RandomReplacement):
 
 @functools.lru_cache(maxsize=1 << 16)
 def list_spellings_that_sound_alike(word: str) -> tuple[str, ...]:
-    """Return the spellings that sound like a word and differ from it in one place.
+    """List the spellings that sound like a word and differ from it in one place.
 
     Where several rules match the same letters, the first one is used.
 

@@ -81,8 +81,8 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
 
 
 def classify_pronoun_role(text: str, word: re.Match[str], language: str) -> int:
-    """Return the grammatical role (subject, object and so on) of a pronoun in a text, as a row of the table
-    of pronouns; -1 if that is not clear.
+    """Return the grammatical role (subject, object and so on) of a pronoun as a row number in the table of
+    pronouns, or -1 if the role is not clear.
     """
     start, end = word.span()
     # The pattern ends at the pronoun. Without a bound it would be tried from every word of the text.
@@ -115,7 +115,7 @@ def _normalise_pronoun_spelling(pronoun: str) -> str:
 
 
 def _adjust_pronoun_capital(text: str, span: Span, pronoun: str, language: str) -> str:
-    """Write a pronoun with a capital if its position in the text requires it."""
+    """Write a pronoun with a capital if its place in the text requires one."""
     if language == "en" and pronoun == "i":
         return "I"
     start, end = span

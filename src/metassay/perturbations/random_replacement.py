@@ -1,4 +1,4 @@
-"""The base of perturbations that replace random parts of a text by random alternatives."""
+"""The base class of perturbations that replace random parts of a text by random alternatives."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DisjointSpans:
         insort(self._spans, span)
 
     def overlaps_no_stored_span(self, span: Span) -> bool:
-        """Return whether a span overlaps with none of those in the set."""
+        """Return whether a span overlaps with none of the spans in the set."""
         start, end = span
         position = bisect_right(self._spans, span)
         is_after_previous = position == 0 or self._spans[position - 1][1] <= start

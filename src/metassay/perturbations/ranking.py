@@ -46,10 +46,12 @@ class Reordering(Perturbation[Ranking]):
 
     @abstractmethod
     def draw_random_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
-        """Draw a new order for each of many lists: the old position of each document."""
+        """Draw a random order of the documents in each of many ranked lists. Returns the old position of the
+        document at each new position.
+        """
 
     def apply(self, output_view: View[Ranking], random_stream: Stream) -> Ranking | None:
-        """Return the documents of an output in a new order, or None if no document is relevant."""
+        """Return the ranked documents of an output in a new order, or None if no document is relevant."""
         return self.perturb_many_outputs([output_view], np.array([random_stream.state], np.uint64))[0]
 
     def perturb_many_outputs(
@@ -102,7 +104,7 @@ class RankSwapping(Reordering):
         return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
     def count_document_swaps_per_list(self, list_sizes: LongArray) -> LongArray:
-        """Return the number of pairs that are swapped in lists of these sizes."""
+        """Return how many pairs of documents are swapped in lists of the given sizes."""
         requested = (
             np.maximum(list_sizes // 5, 1) if self.swaps == 0 else np.full_like(list_sizes, self.swaps)
         )
@@ -110,7 +112,7 @@ class RankSwapping(Reordering):
         return np.minimum(requested, list_sizes // 2)
 
     def draw_random_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
-        """Draw orders of many lists in which random pairs of documents are swapped."""
+        """Draw an order for each of many ranked lists in which random pairs of documents are swapped."""
         return _swap_document_pairs_in_lists(
             list_offsets, random_keys, self.count_document_swaps_per_list(np.diff(list_offsets)), self.copy
         )
@@ -131,15 +133,13 @@ class Shuffle(Reordering):
             raise InputError(f"the first {self.top} documents cannot be shuffled.")
 
     def draw_random_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
-        """Draw orders of many lists in which the first documents are shuffled."""
+        """Draw an order for each of many ranked lists in which the first documents are shuffled."""
         return _shuffle_top_of_lists(list_offsets, random_keys, self.top, self.copy)
 
 
 @kernel
 def _create_random_state_for_version(first_state: np.uint64, version_number: int) -> np.uint64:
-    """Return the first state of the random generator for one of several versions of a reordering, in compiled
-    code.
-    """
+    """Return the initial random state of one of several versions of a reordered list."""
     for _ in range(version_number - 1):
         first_state, high = advance_random_state(first_state)
         first_state, low = advance_random_state(first_state)
@@ -151,7 +151,7 @@ def _create_random_state_for_version(first_state: np.uint64, version_number: int
 def _draw_distinct_random_integers(
     drawn_integers: LongArray, upper_limit: int, count: int, random_state: np.uint64
 ) -> None:
-    """Write `count` different random integers below `upper_limit` to the front of an array."""
+    """Write `count` different random integers below `upper_limit` to the beginning of an array."""
     for i in range(upper_limit):
         drawn_integers[i] = i
     for i in range(count):
@@ -164,7 +164,7 @@ def _draw_distinct_random_integers(
 def _swap_document_pairs_in_lists(
     list_offsets: LongArray, random_keys: Keys, swap_counts: LongArray, version_number: int
 ) -> LongArray:
-    """Draw a new order of each ranked list in which random pairs of documents are swapped."""
+    """Draw an order for each ranked list in which random pairs of documents are swapped."""
     order = np.arange(list_offsets[-1])
     drawn = np.empty(np.max(np.diff(list_offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):
@@ -184,7 +184,7 @@ def _swap_document_pairs_in_lists(
 def _shuffle_top_of_lists(
     list_offsets: LongArray, random_keys: Keys, top_count: int, version_number: int
 ) -> LongArray:
-    """Draw a new order of each ranked list in which its first documents are shuffled."""
+    """Draw an order for each ranked list in which its first documents are shuffled."""
     order = np.arange(list_offsets[-1])
     drawn = np.empty(np.max(np.diff(list_offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):
@@ -209,7 +209,7 @@ def fill_reordered_ranked_lists(
     reordered_documents: Codes,
     reordered_grades: Codes,
 ) -> None:
-    """Copy ranked lists, with their documents in a new order, to arrays."""
+    """Write the documents and relevance grades of ranked lists in a new order to arrays."""
     for i in range(len(list_numbers)):
         first = list_offsets[list_numbers[i]]
         for rank in range(list_offsets[list_numbers[i] + 1] - first):

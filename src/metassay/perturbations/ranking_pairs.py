@@ -92,7 +92,7 @@ def make_reordered_list_pairs(
             unchanged=int((has_relevant_document & ~changed).sum()),
             pairs=int(changed.sum()),
         )
-    notes = _list_notes_on_lists_without_relevant_documents(has_relevant_document)
+    notes = _list_notes_on_irrelevant_lists(has_relevant_document)
     priorities = _draw_random_priority_of_pairs(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
@@ -141,17 +141,17 @@ def _draw_random_priority_of_pairs(
     list_positions: LongArray,
     reordering_positions: LongArray,
 ) -> Keys:
-    """Draw a random number for each pair. Pairs with low numbers are kept first when pairs are sampled."""
+    """Draw a random number for each pair. If pairs are sampled, those with the lowest numbers are kept."""
     priorities = np.array(
         [derive_seeds_from_name(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
     )
     return np.asarray(priorities[reordering_positions, list_positions], dtype=np.uint64)
 
 
-def _list_notes_on_lists_without_relevant_documents(
+def _list_notes_on_irrelevant_lists(
     has_relevant_document: NDArray[np.bool_],
 ) -> tuple[str, ...]:
-    """Return a note for users about ranked lists without any relevant document, or no note if there are
+    """Return a note for users about the ranked lists without any relevant document, or no note if there are
     none.
     """
     irrelevant_count = int((~has_relevant_document).sum())
@@ -178,7 +178,9 @@ class GainChange:
 
     @property
     def is_reordered_list_worse(self) -> NDArray[np.bool_]:
-        """Whether each reordered list has a lower gain, so that it is right to label it as worse."""
+        """Whether each reordered list has a lower gain than the original, so that it is right to call it
+        worse.
+        """
         return self.change < 0
 
     def select_pairs(self, is_selected: NDArray[np.bool_]) -> GainChange:
@@ -198,8 +200,8 @@ class GainChange:
 
 
 def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists: RankedLists) -> GainChange:
-    """Compute by how much the discounted cumulative gain of each ranked list differs from that of its
-    reordered version.
+    """Compute by how much the discounted cumulative gain of each reordered list differs from that of the
+    original list.
     """
     # The ideal list of a topic has all its judged documents, and may be longer than any ranked list.
     longest = max(

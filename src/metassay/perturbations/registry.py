@@ -30,8 +30,8 @@ MODULES = (
 
 @functools.cache
 def load_perturbations() -> dict[str, type[AnyPerturbation]]:
-    """Load all perturbation classes by name, built-in ones and those of plug-ins. Plug-ins cannot replace a
-    built-in one.
+    """Load all perturbation classes by name: the built-in ones and those of plug-ins. Plug-ins cannot replace
+    a built-in one.
     """
     classes: dict[str, type[AnyPerturbation]] = {}
     for module in MODULES:
@@ -50,7 +50,9 @@ def is_built_in_perturbation(perturbation: AnyPerturbation) -> bool:
 
 
 def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
-    """Return the perturbation classes that can be applied to outputs of a task, by name."""
+    """Return by name the perturbation classes that can be applied to outputs of a task, such as
+    translation.
+    """
     return {
         name: perturbation_class
         for name, perturbation_class in load_perturbations().items()
@@ -59,7 +61,7 @@ def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
 
 
 def list_default_perturbations(task: Task) -> tuple[AnyPerturbation, ...]:
-    """Return the perturbations that are applied to a task when the user names none."""
+    """Return the perturbations that are applied to outputs of a task if the user names none."""
     defaults: list[AnyPerturbation] = []
     for perturbation_class in find_perturbations_for(task).values():
         if perturbation_class.default:
@@ -75,10 +77,7 @@ def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
     perturbation_class = load_perturbations().get(name)
     if perturbation_class is None:
         raise UnknownName("perturbation", name, load_perturbations())
-    parameters = {
-        key: _convert_parameter_to_type_of_default(perturbation_class, key, value)
-        for key, value in values.items()
-    }
+    parameters = {key: _convert_parameter(perturbation_class, key, value) for key, value in values.items()}
     return perturbation_class(**parameters)
 
 
@@ -100,7 +99,9 @@ def parse_perturbations(
 
 
 def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
-    """Raise an error if one of the perturbations cannot be applied to outputs of a task."""
+    """Raise an error if one of the perturbations cannot be applied to outputs of a task, such as
+    translation.
+    """
     suitable = find_perturbations_for(task)
     for perturbation in perturbations:
         if perturbation.name in load_perturbations() and perturbation.name not in suitable:
@@ -108,11 +109,9 @@ def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation
             raise InputError(f"{perturbation.spec} is not made for {task}.", remedy=remedy)
 
 
-def _convert_parameter_to_type_of_default(
-    perturbation_class: type[AnyPerturbation], name: str, value: Any
-) -> Any:
-    """Convert the value that a user gave for a parameter to the type of its default, and raise an error if
-    that is not possible.
+def _convert_parameter(perturbation_class: type[AnyPerturbation], name: str, value: Any) -> Any:
+    """Convert a parameter value that a user gave to the type of its default. If that is not possible, an
+    error is raised.
     """
     fields = {field.name: field for field in list_perturbation_parameters(perturbation_class)}
     if name not in fields:

@@ -49,12 +49,12 @@ class SkippedOutputs:
 
 
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
-    """Collects the outputs that each perturbation skipped, by language."""
+    """How many outputs each perturbation skipped in each language, and why."""
 
     def add_skipped_output_count(
         self, perturbation_spec: str, language: str | None, reason: str, output_count: int
     ) -> None:
-        """Add outputs of a language that a perturbation skipped for some reason."""
+        """Add to the number of outputs of a language that a perturbation skipped."""
         self.setdefault((perturbation_spec, language), SkippedOutputs(reason)).count += output_count
 
 
@@ -65,8 +65,8 @@ def perturb_outputs(
     settings: PairSettings,
     skipped_outputs: SkippedByLanguage,
 ) -> dict[str, list[Any]]:
-    """Apply every perturbation to every distinct output of a data set, in batches that are stored when they
-    are finished.
+    """Apply every perturbation to every distinct output of a data set. Finished batches of outputs are
+    stored.
 
     Returns, by spec, the perturbed output at each position of `outputs`, or None where the perturbation does
     not apply. Outputs in languages that it does not support are added to `skipped_outputs`.
@@ -112,8 +112,8 @@ class PerturbationRunner:
         self._finished: dict[str, list[Any]] = {}
 
     def perturb_all_outputs(self, skipped_output_counts: SkippedByLanguage) -> list[Any]:
-        """Return the perturbed version of every output, or None where there is none, and count the outputs
-        that are skipped.
+        """Return the perturbed version of every output, or None where there is none. Outputs in languages
+        that the perturbation does not support are counted.
         """
         perturbed: list[Any] = [None] * len(self.outputs.views)
         for language, positions in self.outputs.output_positions_by_language.items():
@@ -148,16 +148,16 @@ class PerturbationRunner:
         return perturbed
 
     def split_outputs_into_batches(self) -> Iterator[LongArray]:
-        """Yield the positions of the outputs in each batch. Languages that the perturbation does not support
-        are left out.
+        """Yield the positions of the outputs in each batch. Outputs in languages that the perturbation does
+        not support are left out.
         """
         for language, positions in self.outputs.output_positions_by_language.items():
             if self._explain_why_language_is_unsupported(language) is None:
                 yield from _split_positions_into_batches(positions)
 
     def create_batch_of_outputs(self, positions: LongArray) -> OutputBatch:
-        """Create the batch of the outputs at some positions, with the name under which it is stored and the
-        random seeds of its outputs.
+        """Create a batch from the outputs at some positions, with a name for storing it and a random seed for
+        each output.
         """
         keys = derive_seeds_from_name(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
@@ -175,7 +175,7 @@ class PerturbationRunner:
             self._store.save_texts(name, perturbed)
 
     def keep_perturbed_batch_in_memory(self, name: str, perturbed: list[Any]) -> None:
-        """Keep the perturbed outputs of a finished batch in memory, so that `perturb_outputs_at_positions`
+        """Keep the perturbed outputs of a finished batch in memory, until `perturb_outputs_at_positions`
         returns them.
         """
         self._finished[name] = perturbed
@@ -205,8 +205,8 @@ def _split_positions_into_batches(positions: LongArray) -> Iterator[LongArray]:
 
 
 def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
-    """Return whether worker processes can apply a perturbation: it must be built in and read only the output
-    and its item.
+    """Return whether worker processes can apply a perturbation: it must be built in, and must not need data
+    on other outputs.
     """
     perturbation_class = type(perturbation)
     is_plain = (
@@ -221,7 +221,7 @@ def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
 
 
 def _perturb_outputs_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
-    """Perturb the batches that are not stored yet in several processes, if that saves time."""
+    """Perturb the batches of outputs that are not stored yet in several processes, if that saves time."""
     jobs = []
     for runner in runners:
         if settings.workers > 1 and can_run_in_worker_process(runner.perturbation):
@@ -247,7 +247,7 @@ def _perturb_outputs_in_processes(runners: Sequence[PerturbationRunner], setting
 
 
 class BatchPayload(NamedTuple):
-    """What a worker process needs to perturb a batch of outputs, in types that are fast to send to it."""
+    """The data that a worker process needs to perturb a batch of outputs, in types that are fast to send."""
 
     perturbation: AnyPerturbation
     language: str | None
@@ -259,7 +259,7 @@ class BatchPayload(NamedTuple):
 
 
 def _collect_data_for_worker_process(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
-    """Collect what a worker process needs to perturb a batch of outputs."""
+    """Collect the data that a worker process needs to perturb a batch of outputs."""
     views = runner.outputs.get_outputs_with_context(batch.positions)
     return BatchPayload(
         perturbation=runner.perturbation,

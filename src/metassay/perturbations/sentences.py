@@ -127,7 +127,7 @@ class SentenceSwapping(SentenceEdit):
 
 def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
     """Return whether a sentence begins with words that refer to an earlier sentence, such as "therefore"."""
-    words, beginnings = _load_words_that_refer_to_earlier_sentences(language)
+    words, beginnings = _load_referring_words(language)
     # Words cannot be found here without a segmenter, so only the beginning of the sentence is compared.
     if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
@@ -136,11 +136,11 @@ def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
 
 
 @functools.cache
-def _load_words_that_refer_to_earlier_sentences(
+def _load_referring_words(
     language: str | None,
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Load the words that refer to an earlier sentence, separately for languages with and without spaces
-    between words.
+    """Load the words that refer to an earlier sentence, such as "therefore": those of languages with spaces
+    between words, and those of others.
 
     Without a language, those of all language packs.
     """
@@ -167,8 +167,8 @@ class SentenceRepetition(SentenceEdit):
     def perturb_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the output with a random sentence repeated. The copies are separated as sentences are in the
-        output.
+        """Return the output with a random sentence repeated. The two copies are separated like other
+        sentences of the output.
         """
         drawn = random_stream.draw_integer_below(len(sentence_spans))
         start, end = sentence_spans[drawn]
@@ -211,7 +211,7 @@ class SentenceBorrowing(SentenceEdit):
         language: str | None,  # noqa: ARG002
         text_analyses: Iterable[Any],  # noqa: ARG002
     ) -> Any:
-        """Collect the distinct sentences of all texts, sorted. If there are too many, evenly spread ones are
+        """Collect the distinct sentences of all texts, sorted. Of too many sentences, evenly spread ones are
         kept.
         """
         distinct_sentences: set[str] = set()
@@ -274,7 +274,7 @@ def _find_words_of_output(output_view: View[str]) -> list[Span]:
 
 @functools.cache
 def _load_words_that_open_clauses(language: str | None) -> frozenset[str] | None:
-    """Load the words that begin a clause which can be removed, or return None if the language has no such
+    """Load the words that begin a removable clause, such as "which". Returns None if the language has no such
     list.
     """
     if language not in find_folders_with_file(PACKS, "clause_openers.txt"):
@@ -297,8 +297,8 @@ class HallucinatedClause(RandomReplacement):
     summary: ClassVar[str] = "adds a clause that nothing in the source supports"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return the places where a clause can be inserted: statements of more than three words without
-        quotes.
+        """Return the places where an invented clause can be inserted: in statements of more than three words
+        without quotes.
         """
         text = output_view.output
         all_clauses = WordLists(PACKS, output_view.language or "").read_lines("hallucinated_clauses")
@@ -358,8 +358,8 @@ class BorrowedSpan(Perturbation[str]):
 
 
 def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
-    """Find the spans of the words of a text with their punctuation. In a text without spaces, every sign is
-    separate.
+    """Find the spans of the words of a text, including their punctuation. In a text without spaces, every
+    sign is separate.
     """
     if is_written_without_spaces(text, language):
         return find_words_and_punctuation(text)
@@ -367,8 +367,8 @@ def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
 
 
 def _find_differing_spans(text: str, other_text: str, language: str | None) -> list[tuple[Span, str]]:
-    """Find the spans of a text that differ from another text, each with the words that the other text has
-    instead.
+    """Find the spans in which a text differs from another text, each with the words of the other text in its
+    place.
 
     Words that only one of the texts has are left out.
     """

@@ -1,4 +1,4 @@
-"""Where finished perturbed outputs are stored, so that an interrupted run continues where it stopped."""
+"""A store for finished perturbed outputs, so that an interrupted run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from metassay.plugins import hash_user_code
 
 
 class TextStore(Protocol):
-    """A place where perturbed outputs are stored by name. The package `store` implements it with files."""
+    """A place where perturbed outputs are stored by name. The package `store` implements this interface with
+    files.
+    """
 
     def load_stored_texts(self, cache_key: str) -> list[str | None] | None:
         """Load the texts that are stored under a name, or return None if there are none."""
@@ -28,8 +30,8 @@ class TextStore(Protocol):
 def choose_store_for_perturbed_texts(
     perturbation: AnyPerturbation, default_store: TextStore | None
 ) -> TextStore | None:
-    """Return the store for the outputs of a perturbation: `default_store`, or for user code one that other
-    runs do not share.
+    """Return the store for the texts of a perturbation. Perturbations written by the user get a store that
+    other runs do not share.
 
     Results of user code are not shared, because no hash covers everything that they depend on.
     """
@@ -39,7 +41,7 @@ def choose_store_for_perturbed_texts(
 
 
 def build_cache_key_of_perturbation(perturbation: AnyPerturbation) -> str:
-    """Return a text that changes when a perturbation does: its name and parameters and, for user code, a hash
-    of its source.
+    """Return a text that changes if a perturbation does: its name and parameters, and a hash of the source if
+    the user wrote it.
     """
     return f"{perturbation.spec} {hash_user_code(perturbation)}".strip()

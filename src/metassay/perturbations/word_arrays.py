@@ -20,7 +20,8 @@ CharacterKinds = NDArray[np.uint8]
 
 
 class PackedTexts(NamedTuple):
-    """Many texts as one array of code points, with the position at which each text begins.
+    """Many texts as one array of code points (characters as numbers), with the position at which each text
+    begins.
 
     Text k is `code_points[offsets[k] : offsets[k + 1]]`.
     """
@@ -42,11 +43,11 @@ def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
     kinds = np.zeros(int(code_points.max(initial=0)) + 1, np.uint8)
     kinds[code_points] = 1  # marks the characters that occur, because a look at all of Unicode is slow
     for code_point in np.flatnonzero(kinds).tolist():
-        kinds[code_point] = _classify_as_space_letter_or_punctuation(chr(code_point))
+        kinds[code_point] = _classify_character(chr(code_point))
     return PackedTexts(code_points, offsets, kinds)
 
 
-def _classify_as_space_letter_or_punctuation(character: str) -> int:
+def _classify_character(character: str) -> int:
     """Return whether a character is a space, a letter or digit, or punctuation, as an integer."""
     if character.isspace():
         return SPACE
@@ -93,7 +94,7 @@ def write_word_boundaries(
 
 @kernel
 def find_maximum_word_count(text_offsets: LongArray) -> int:
-    """Return the largest number of words that any of the texts can have, given where they begin in an
+    """Return an upper limit for the number of words in any of the texts, given where the texts begin in an
     array.
     """
     longest = 0

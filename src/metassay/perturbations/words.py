@@ -45,8 +45,8 @@ class WordEdit(Perturbation[str]):
 
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
-    """A perturbation of words in any language. If there are many texts with spaces between words, they are
-    changed in compiled code.
+    """A perturbation of words in any language. Many texts with spaces between words are changed together in
+    compiled code.
     """
 
     needs_spaces: ClassVar[bool] = False
@@ -58,7 +58,7 @@ class AnyLanguageEdit(WordEdit):
         return describe_missing_word_segmenter(language)
 
     def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Edit many outputs at once. All of them share the data that were collected from all texts."""
+        """Perturb many outputs at once. All of them must share the data that was collected from all texts."""
         if len(output_views) <= _MAX_UNCOMPILED:
             return super().perturb_many_outputs(output_views, random_keys)
         # A data set in a language with spaces may still have single outputs in a script without.
@@ -76,7 +76,7 @@ class AnyLanguageEdit(WordEdit):
     def perturb_outputs_with_numba(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
-        """Edit outputs with spaces between words in compiled code. The results are the same as those of
+        """Perturb outputs with spaces between words in compiled code. The results are the same as those of
         `apply`.
         """
 
@@ -87,8 +87,8 @@ def _is_output_without_spaces(output_view: View[str]) -> bool:
 
 
 def _find_words_of_output(output_view: View[str]) -> list[Span]:
-    """Find the words of an output, or no words if it is written without spaces and no package is installed to
-    split it.
+    """Find the words of an output. There are none if it is written without spaces and no package is installed
+    to split it.
     """
     if not _is_output_without_spaces(output_view):
         return find_words(output_view.output)
@@ -104,7 +104,7 @@ class Removal(AnyLanguageEdit):
     name: ClassVar[str] = "removal"
     summary: ClassVar[str] = "removes a random word"
 
-    def get_number_of_words_to_remove(self, word_count: int) -> int:
+    def get_removal_count(self, word_count: int) -> int:
         """Return how many words are removed from a text with `word_count` words, or 0 if the text is too
         short.
         """
@@ -113,7 +113,7 @@ class Removal(AnyLanguageEdit):
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words removed."""
         spans = _find_words_of_output(output_view)
-        count = self.get_number_of_words_to_remove(len(spans))
+        count = self.get_removal_count(len(spans))
         if count == 0:
             return None
         removed = [spans[i] for i in sorted(random_stream.sample(len(spans), count))]
@@ -128,7 +128,7 @@ class Removal(AnyLanguageEdit):
         from metassay.perturbations.word_kernels import remove_random_words
 
         return remove_random_words(
-            [view.output for view in output_views], random_keys, self.get_number_of_words_to_remove
+            [view.output for view in output_views], random_keys, self.get_removal_count
         )
 
 
@@ -140,8 +140,8 @@ class RemovalShare(Removal):
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "removes 20 % of the words"
 
-    def get_number_of_words_to_remove(self, word_count: int) -> int:
-        """Return how many words are removed: a fifth of them for each unit of strength."""
+    def get_removal_count(self, word_count: int) -> int:
+        """Return how many words are removed from a text: a fifth of them for each unit of strength."""
         # At least one word stays at any strength.
         return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
 
@@ -207,7 +207,7 @@ class Insertion(AnyLanguageEdit):
 
 @dataclass(frozen=True)
 class Swapping(AnyLanguageEdit):
-    """Swaps two random words that differ, each with its punctuation."""
+    """Swaps two random words of a text that differ, each with its punctuation."""
 
     name: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "exchanges two random words"

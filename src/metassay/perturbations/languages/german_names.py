@@ -148,7 +148,7 @@ def _decide_kind_of_name(previous_word: str, name_words: Sequence[str]) -> str:
     return "LOC" if has_several_words and name_words[-1] in PLACE_WORDS else "NAME"
 
 
-def _find_grammatical_form_of_name(previous_word: str, name_words: Sequence[str], kind: str) -> str | None:
+def _find_form_of_name(previous_word: str, name_words: Sequence[str], kind: str) -> str | None:
     """Return the gender that the article of a name shows, `gent` for a genitive in -s, or an empty text.
 
     None if the name does not stand in its sentence as names of its kind do.
@@ -186,6 +186,6 @@ GERMAN_NAME_RULES = NameRules(
     can_be_in_name=_can_word_be_in_name,
     is_fragment=_is_part_of_longer_name,
     decide_kind=_decide_kind_of_name,
-    decide_form=_find_grammatical_form_of_name,
+    decide_form=_find_form_of_name,
     guess_kind=_guess_kind_of_name,
 )

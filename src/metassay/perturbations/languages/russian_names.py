@@ -76,7 +76,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
         # An abbreviation that the dictionary has as an organisation is one, whatever the model says.
         is_organisation = name.isupper() and bool(_find_grammatical_analyses_as_name(name, "ORG"))
         kind = "ORG" if is_organisation else entity_kind
-        form = _find_grammatical_form_of_name(name, kind)
+        form = _find_form_of_name(name, kind)
         # Only single words that are persons or places can get a form from their neighbours below.
         if form is None and (entity_kind == "ORG" or " " in name):
             continue
@@ -89,7 +89,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
             continue
         if form is None and entity_kind == "PER":
             kind = "NAME"
-            form = _find_grammatical_form_of_family_name(name, previous_word, next_word)
+            form = _find_form_of_family_name(name, previous_word, next_word)
         if entity_kind == "LOC":
             form = _restrict_cases_by_preposition(name, previous_word.lower(), form)
         # «во», «со» depend on the first sounds of the name that follows, and would not fit another one.
@@ -211,7 +211,7 @@ def _rank_grammatical_analyses(word: str) -> tuple[_WordAnalysis, ...]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
+def _find_form_of_name(name: str, kind: str) -> str | None:
     """Find the gender, number and cases of a name that the dictionary has as a name of this kind, or return
     None if it has not.
     """
@@ -224,11 +224,7 @@ def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
         return "latin?"
     words = name.split()
     if kind == "PER":
-        return (
-            _find_grammatical_form_of_full_name(words)
-            if len(words) > 1
-            else _find_grammatical_form_of_given_name(name)
-        )
+        return _find_form_of_full_name(words) if len(words) > 1 else _find_form_of_given_name(name)
     *adjectives, noun = words
     readings = list(_find_grammatical_analyses_as_name(noun, kind))
     for adjective in adjectives:
@@ -252,7 +248,7 @@ def _list_noun_forms_that_agree(adjective: str) -> set[tuple[str | None, str | N
     return agreeing
 
 
-def _find_grammatical_form_of_full_name(name_words: list[str]) -> str | None:
+def _find_form_of_full_name(name_words: list[str]) -> str | None:
     """Find the grammatical form of a person's full name, or return None if the given name is not known."""
     if len(name_words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in name_words):
         return None
@@ -268,7 +264,7 @@ def _find_grammatical_form_of_full_name(name_words: list[str]) -> str | None:
     return _format_grammatical_form(gender, "sing", "more", cases) if cases else None
 
 
-def _find_grammatical_form_of_given_name(given_name: str) -> str | None:
+def _find_form_of_given_name(given_name: str) -> str | None:
     """Find the grammatical form of a given name that stands alone, or return None if the name is not
     known.
     """
@@ -314,7 +310,7 @@ def _list_cases_of_family_name(family_name: str, gender: str) -> set[str]:
     raise AssertionError("the last row fits every name")
 
 
-def _find_grammatical_form_of_family_name(family_name: str, previous_word: str, next_word: str) -> str | None:
+def _find_form_of_family_name(family_name: str, previous_word: str, next_word: str) -> str | None:
     """Find the grammatical form of a man's family name that no dictionary has, or return None if it is not
     clear.
 
