@@ -16,7 +16,7 @@ import pytest
 
 from metassay.cli import run_command_line as run
 from metassay.cli.application import build_command_line
-from metassay.cli.configuration_files import COMMANDS, build_json_schema_of_configuration_files
+from metassay.cli.configuration_files import COMMANDS, build_configuration_schema
 from metassay.engine import batches
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
@@ -111,7 +111,7 @@ def test_the_schema_knows_every_option_and_takes_what_is_written(folder, capsys)
 
     assert run(["run", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
-    assert schema == build_json_schema_of_configuration_files()
+    assert schema == build_configuration_schema()
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
     for one in schema["oneOf"]:

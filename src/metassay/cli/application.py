@@ -48,7 +48,9 @@ class _Command(typer.core.TyperCommand):
     """The Python type of each option, by its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, and remember their order for options that depend on it."""
+        """Parse the arguments, and record them as they were typed, because some options depend on the
+        order.
+        """
         if HELP_ALL in args:
             ctx.meta[HELP_ALL] = True
             # The other arguments may be incomplete, and must not cause an error.
@@ -61,11 +63,11 @@ class _Command(typer.core.TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options of a command to its help page: only the common ones, or all of them in groups."""
         if self.common_options and not ctx.meta.get(HELP_ALL):
-            self._write_common_options_to_help_page(ctx, formatter)
+            self._write_common_options(ctx, formatter)
         else:
-            self._write_all_options_to_help_page(ctx, formatter)
+            self._write_all_options(ctx, formatter)
 
-    def _write_common_options_to_help_page(self, ctx: Any, formatter: Any) -> None:
+    def _write_common_options(self, ctx: Any, formatter: Any) -> None:
         parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
         options = []
         for name in self.common_options:
@@ -79,7 +81,7 @@ class _Command(typer.core.TyperCommand):
         with formatter.section("Options"):
             formatter.write_dl(options)
 
-    def _write_all_options_to_help_page(self, ctx: Any, formatter: Any) -> None:
+    def _write_all_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             help_record = parameter.get_help_record(ctx)
@@ -139,17 +141,16 @@ def _accept_version_option(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Accept the option `--version` in front of a command."""
+    """Accept the option `--version` before the name of a command."""
 
 
 def _do_nothing() -> None:
-    """Do nothing, in place of a command of which only name and help text are needed."""
+    """Do nothing. This function takes the place of a command if only its name and help text are needed."""
 
 
 @functools.cache
 def build_command_line(command_name: str | None = None, *, with_options: bool = True) -> Any:
-    """Build the command line with all its commands. If `command` is given, only that one is built, to save
-    time.
+    """Build the command line with all commands, or only with the command `command_name`, which is faster.
 
     The list of all commands needs no options of theirs, which take most of the time.
     """

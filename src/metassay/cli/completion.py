@@ -1,4 +1,6 @@
-"""Shell completion of metrics, meta-metrics, perturbations, tasks, and columns of the typed data."""
+"""Shell completion of metrics, meta-metrics, perturbations, tasks, and of columns in the data files already
+typed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ COMPLETED_OPTIONS = ("metrics", "meta", "perturbations", "contexts", "context", 
 
 
 def build_shell_completer(option_name: str) -> Callable[[str], list[str]] | None:
-    """Return a function that completes the values of an option in the shell; None if its values cannot be
+    """Return a function that completes values of an option in the shell, or None if its values cannot be
     completed.
     """
     if option_name not in COMPLETED_OPTIONS:
@@ -50,11 +52,11 @@ def _list_possible_values_of_option(option_name: str) -> list[str]:
         # A cut-off must be a number to be a metric that can be computed: ndcg_10 instead of ndcg_k.
         complete_names = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
         return [*complete_names, "chrf++"]
-    return _list_names_in_data_files_typed_so_far(option_name)
+    return _list_names_in_typed_files(option_name)
 
 
-def _list_names_in_data_files_typed_so_far(option_name: str) -> list[str]:
-    """Return the columns or systems of the data files that were typed before this option."""
+def _list_names_in_typed_files(option_name: str) -> list[str]:
+    """Return the columns or systems of the data files that the user has already typed."""
     from metassay.workflows.read import read
 
     typed_line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")

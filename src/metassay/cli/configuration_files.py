@@ -1,4 +1,5 @@
-"""Runs commands from files of options (`metassay run`), among them those that run folders keep (`resume`).
+"""Runs commands with options from files: those that users write (`metassay run`) and those in run folders
+(`metassay resume`).
 
 A file is a table in TOML or JSON: `command = "assay"`, and any option of that command by its name. It is
 converted to the arguments that a user would type, so that a file and a command line do the same.
@@ -96,14 +97,16 @@ def read_command_that_started_run(run_path: str, *, trust: bool) -> dict[str, An
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
-        _ask_whether_to_trust_run_folder(options, run_path)
+        _ask_whether_to_trust(options, run_path)
     # Absolute, because the command runs in the folder in which the run was started.
     options["out"] = run_path if is_remote_path(run_path) else str(Path(run_path).absolute())
     return options
 
 
-def _ask_whether_to_trust_run_folder(options: Mapping[str, Any], run_path: str) -> None:
-    """Ask if a run folder may execute code or send data elsewhere. Without a terminal, raise an error."""
+def _ask_whether_to_trust(options: Mapping[str, Any], run_path: str) -> None:
+    """Ask the user whether a run folder may execute code or send data elsewhere. If the answer is no, or
+    nobody can be asked, an error is raised.
+    """
     actions = []
     for name, action in _ACTIONS_THAT_NEED_TRUST.items():
         values = _convert_option_value_to_texts(options.get(name, []), name, run_path)
@@ -129,7 +132,7 @@ def run_command_named_in_file(command_and_options: Mapping[str, Any], file: str)
     command_options = {
         name: value for name, value in command_and_options.items() if name not in {"command", FOLDER_KEY}
     }
-    arguments = [command, *_convert_options_to_command_line_arguments(command, command_options, file)]
+    arguments = [command, *_convert_options_to_arguments(command, command_options, file)]
     if folder is not None and not Path(str(folder)).is_dir():
         # A remote run may be continued on a machine that lacks the folder it was started in.
         if not is_remote_path(file):
@@ -141,17 +144,17 @@ def run_command_named_in_file(command_and_options: Mapping[str, Any], file: str)
         raise typer.Exit(status)
 
 
-def build_json_schema_of_configuration_files() -> dict[str, Any]:
-    """Return a JSON schema of configuration files, with which editors check and complete them."""
+def build_configuration_schema() -> dict[str, Any]:
+    """Build the JSON schema of configuration files, which editors use to check and complete such files."""
     return {
         "$schema": JSON_SCHEMA,
         "title": "Options of a metassay command",
-        "oneOf": [_build_json_schema_of_command(command) for command in COMMANDS],
+        "oneOf": [_build_command_schema(command) for command in COMMANDS],
     }
 
 
 def _get_local_path_of_file(path_or_url: str) -> Path:
-    """Return the local path of a file; a remote file is downloaded first."""
+    """Return the local path of a file. A remote file is downloaded first."""
     if not is_remote_path(path_or_url):
         return Path(path_or_url)
     from metassay.workflows.read import download_if_remote
@@ -160,17 +163,15 @@ def _get_local_path_of_file(path_or_url: str) -> Path:
 
 
 def _get_parameters_of_command(command_name: str) -> dict[str, Any]:
-    """Return the parameters of a command by name, as the parser defines them."""
+    """Return the parameters of a command by name, as defined for the command-line parser."""
     from metassay.cli.application import build_command_line
 
     parameters = build_command_line().commands[command_name].params
     return {parameter.name: parameter for parameter in parameters if parameter.name != "help"}
 
 
-def _convert_options_to_command_line_arguments(
-    command_name: str, options: Mapping[str, Any], file: str
-) -> list[str]:
-    """Convert options to command-line arguments: flags first, then files."""
+def _convert_options_to_arguments(command_name: str, options: Mapping[str, Any], file: str) -> list[str]:
+    """Convert options to the command-line arguments that a user would type: flags first, then files."""
     parameters = _get_parameters_of_command(command_name)
     flags: list[str] = []
     positional: list[str] = []
@@ -200,7 +201,9 @@ def _convert_options_to_command_line_arguments(
 
 
 def _convert_option_value_to_texts(value: Any, option_name: str, file: str) -> list[str]:
-    """Convert a value to texts as a user would type them: a list to several, a table to `KEY=VALUE`."""
+    """Convert the value of an option to texts as a user would type them: a list to several texts, a table to
+    `KEY=VALUE`.
+    """
     if isinstance(value, dict):
         texts: list[str] = []
         for key, inner_value in value.items():
@@ -219,7 +222,7 @@ def _convert_option_value_to_texts(value: Any, option_name: str, file: str) -> l
     )
 
 
-def _build_json_schema_of_command(command_name: str) -> dict[str, Any]:
+def _build_command_schema(command_name: str) -> dict[str, Any]:
     from metassay.cli.application import build_command_line
 
     folder_help = "Paths are relative to this folder; default the current one."
@@ -229,7 +232,7 @@ def _build_json_schema_of_command(command_name: str) -> dict[str, Any]:
     }
     option_types = build_command_line().commands[command_name].option_types
     for name, parameter in _get_parameters_of_command(command_name).items():
-        properties[name] = _build_json_schema_of_option(parameter, option_types[name])
+        properties[name] = _build_option_schema(parameter, option_types[name])
     return {
         "title": command_name,
         "type": "object",
@@ -239,9 +242,9 @@ def _build_json_schema_of_command(command_name: str) -> dict[str, Any]:
     }
 
 
-def _build_json_schema_of_option(parameter: Any, python_type: Any) -> dict[str, Any]:
-    """Build the schema of one option: its type, help text and default."""
-    schema = _build_json_schema_of_type(parameter, python_type)
+def _build_option_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
+    """Build the JSON schema of one option: its type, help text and default."""
+    schema = _build_value_schema(parameter, python_type)
     help_text = getattr(parameter, "help", None)
     if help_text:
         schema["description"] = help_text
@@ -250,8 +253,8 @@ def _build_json_schema_of_option(parameter: Any, python_type: Any) -> dict[str, 
     return schema
 
 
-def _build_json_schema_of_type(parameter: Any, python_type: Any) -> dict[str, Any]:
-    """Build the schema of the values that an option accepts."""
+def _build_value_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
+    """Build the JSON schema of the values that an option accepts."""
     for single_type, json_type in ((bool, "boolean"), (int, "integer"), (float, "number")):
         if python_type in (single_type, single_type | None):
             return {"type": json_type}

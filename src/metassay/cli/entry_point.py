@@ -1,4 +1,4 @@
-"""Entry point of the `metassay` command: runs one command and turns every ending into an exit status."""
+"""Entry point of the `metassay` command. It runs one command and returns an exit status, whatever happens."""
 
 from __future__ import annotations
 
@@ -105,12 +105,14 @@ def _open_closed_standard_streams() -> None:
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:
-    """Print a warning on one line, without the place in the code."""
+    """Print a warning on one line. The place in the code is left out."""
     print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _print_usage_error(error: Exception) -> int:
-    """Print what is wrong with the arguments, and the usage line where the parser knows the command."""
+    """Print what is wrong with the arguments, with the usage line if the command is known. Returns the exit
+    status.
+    """
     show = getattr(error, "show", None)
     if show is None:
         print(error, file=sys.stderr)
@@ -120,7 +122,7 @@ def _print_usage_error(error: Exception) -> int:
 
 
 def _ignore_broken_pipe() -> int:
-    """Return the exit status for the case that the program which reads our output has ended."""
+    """Discard further output, because the program that reads it has ended. Returns the exit status."""
     _redirect_output_to_null_device()
     return EXIT_BROKEN_PIPE
 
@@ -132,7 +134,7 @@ def _redirect_output_to_null_device() -> None:
 
 
 def _print_unexpected_error(error: BaseException) -> int:
-    """Print an error that metassay did not raise on purpose, in code of the user or of metassay. Returns the
+    """Print an error that metassay did not raise on purpose, from its own code or the user's. Returns the
     exit status.
     """
     import traceback

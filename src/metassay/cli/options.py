@@ -65,7 +65,7 @@ class DataOptions(OutputReadOptions):
 
     @property
     def has_plain_text_files(self) -> bool:
-        """Return whether the user named plain text files, one line per item, instead of tables."""
+        """Whether the user named plain text files, one line per item, instead of tables."""
         return bool(self.reference or self.hypothesis)
 
     def read_dataset(self) -> Dataset:
@@ -84,7 +84,7 @@ class DataOptions(OutputReadOptions):
         return _print_guessed_task(dataset)
 
     def get_score_data_and_read_options(self, read_options: ScoreReadOptions) -> tuple[Any, dict[str, Any]]:
-        """Return the data of a verb that compares scores, and the options for reading it.
+        """Return the data for a command that compares scores, such as `rank`, and the options for reading it.
 
         Plain text files are read here. A reference that is no file is the name of one in mt-metrics-eval.
         """
@@ -95,7 +95,7 @@ class DataOptions(OutputReadOptions):
         return self.read_dataset(), options | {"reference": (), "join": None}
 
     def read_output_pairs(self, table_file: str) -> Dataset:
-        """Read pairs of outputs from a table."""
+        """Read a table of pairs of a better and a worse output."""
         from metassay.workflows.read import read
 
         if self.data or self.has_plain_text_files:
@@ -104,8 +104,8 @@ class DataOptions(OutputReadOptions):
         return _print_guessed_task(dataset)
 
     def _find_plain_text_files(self) -> tuple[list[str], list[str]]:
-        """Return the files with references and the files with outputs. The order of arguments is that of
-        sacrebleu.
+        """Return the files with references and the files with outputs. They can be typed in the same order as
+        for sacrebleu.
         """
         if not self.reference:
             # `sacrebleu REFERENCE -i OUTPUT` names the reference first; any other order is ambiguous.
@@ -125,16 +125,15 @@ class DataOptions(OutputReadOptions):
         for file in hypotheses:
             if _NAMED_LIKE_A_REFERENCE.search(file.rpartition("/")[2]):
                 print(
-                    f"Note: {file} is scored as a system, although its name suggests a reference. To "
-                    "use it as the "
-                    "reference, add --reference.",
+                    f"Note: {file} is scored as a system, although its name suggests a reference. To use it"
+                    " as the reference, add --reference.",
                     file=sys.stderr,
                 )
         return self.reference, hypotheses
 
 
 def _print_guessed_task(dataset: Dataset) -> Dataset:
-    """Print which task was guessed from the data, if it was guessed, and return the data."""
+    """Print the task, such as translation, if it was guessed from the data. Returns the data unchanged."""
     if dataset.task_guess is not None:
         print(dataset.task_guess, file=sys.stderr)
     return dataset
@@ -228,7 +227,7 @@ class LlmOptions(Settings):
     ] = None
 
     def build_llm_settings(self) -> LlmSettings | None:
-        """Return the settings of the language model; None if the user named no model."""
+        """Return the settings of the language model, or None if the user named no model."""
         from metassay.workflows.perturb import build_llm_settings
 
         return build_llm_settings(

@@ -95,8 +95,8 @@ NOT_RECORDED = ("out", "parts")
 
 
 def flatten_option_groups(command_function: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is a dataclass of options by one parameter per field, which
-    Typer understands.
+    """Return a version of a command function that takes single options instead of dataclasses of options, as
+    Typer requires.
 
     An option that two groups share is one option, and both groups get its value.
     """
@@ -106,7 +106,7 @@ def flatten_option_groups(command_function: Callable[..., None]) -> Callable[...
     parameters: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(command_function).parameters.items():
         if name in groups:
-            for field_parameter in _convert_options_to_function_parameters(groups[name]):
+            for field_parameter in _build_function_parameters(groups[name]):
                 parameters[field_parameter.name] = field_parameter
         else:
             parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
@@ -120,9 +120,7 @@ def flatten_option_groups(command_function: Callable[..., None]) -> Callable[...
             # Polars reads this when it is imported, which no command has done yet.
             os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
         command_name = command_function.__name__.removeprefix("run_").removesuffix("_command")
-        token = CURRENT_COMMAND.set(
-            {"command": command_name, **_list_options_that_differ_from_defaults(parameters, values)}
-        )
+        token = CURRENT_COMMAND.set({"command": command_name, **_list_changed_options(parameters, values)})
         try:
             command_function(**arguments)
         finally:
@@ -136,8 +134,8 @@ def flatten_option_groups(command_function: Callable[..., None]) -> Callable[...
     return call_with_option_groups
 
 
-def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.Parameter]:
-    """Return a function parameter for each field of a dataclass of options."""
+def _build_function_parameters(options_class: Any) -> list[inspect.Parameter]:
+    """Build a function parameter for each field of a dataclass of options."""
     hints = typing.get_type_hints(options_class, include_extras=True)
     options = get_cli_options(options_class)
     parameters: list[inspect.Parameter] = []
@@ -147,7 +145,7 @@ def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.
         default = [] if field.default is dataclasses.MISSING else field.default
         if field.name in options:
             option = options[field.name]
-            command_line_type = option.command_line_type or _replace_union_with_str_by_str(
+            command_line_type = option.command_line_type or _simplify_union_with_str(
                 typing.get_args(annotation)[0]
             )
             annotation = Annotated[command_line_type, _build_typer_option(field.name, option)]
@@ -160,8 +158,10 @@ def _convert_options_to_function_parameters(options_class: Any) -> list[inspect.
     return parameters
 
 
-def _replace_union_with_str_by_str(python_type: Any) -> Any:
-    """Return text for a union that accepts text, such as a path or several names."""
+def _simplify_union_with_str(python_type: Any) -> Any:
+    """Return `str` for a union type that contains it, such as `str | Path`, with None if the union allows it.
+    Other types are returned unchanged.
+    """
     members = typing.get_args(python_type)
     if typing.get_origin(python_type) not in {types.UnionType, typing.Union} or str not in members:
         return python_type
@@ -189,7 +189,7 @@ def _convert_default_to_typed_text(default: Any, command_line_type: Any) -> Any:
 
 
 def _build_option_group(options_class: Any, parsed_values: Mapping[str, Any]) -> Any:
-    """Build a group of options from values that the command line parsed."""
+    """Build a dataclass of options from the values that the command line parsed."""
     options = get_cli_options(options_class)
     field_values = {}
     for field in dataclasses.fields(options_class):
@@ -201,7 +201,7 @@ def _build_option_group(options_class: Any, parsed_values: Mapping[str, Any]) ->
 
 
 def _parse_option_value(option: Option, value: Any) -> Any:
-    """Parse a value from the command line; an error names the option."""
+    """Parse the value of an option. If the value is not valid, the error message names the option."""
     if option.parse is None:
         return value
     try:
@@ -211,7 +211,7 @@ def _parse_option_value(option: Option, value: Any) -> Any:
         raise InputError(f"{flag} {error.message}".strip(), remedy=error.remedy) from None
 
 
-def _list_options_that_differ_from_defaults(
+def _list_changed_options(
     parameters: Mapping[str, inspect.Parameter], parsed_values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options whose values differ from the defaults, as values that JSON can represent."""

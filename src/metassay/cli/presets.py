@@ -1,4 +1,4 @@
-"""Presets: options of a command as a paper used them (`--preset 003`).
+"""Presets: the options of a command as a paper used them (`--preset 003`).
 
 A preset stands for arguments that are inserted before those of the user, so that the user's own options win.
 A run folder records these options, not the preset.

@@ -1,4 +1,4 @@
-"""Prints what a workflow describes: lines and tables on standard output, notes on standard error."""
+"""Prints the description of a result: lines and tables on standard output, notes on standard error."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SMALLEST_FIXED = 1e-3
 
 
 class PrintableResult(Protocol):
-    """Interface of results that can be printed as JSON and as text."""
+    """Interface of results that can be printed as JSON or as text."""
 
     def to_json(self) -> str:
-        """Return the JSON object of the command."""
+        """Return the result as a JSON text."""
 
     def describe_result_for_terminal(self) -> list[Block]:
-        """Describe the result in lines, tables and notes."""
+        """Describe the result in lines, tables and notes for the terminal."""
 
 
 def print_lines_tables_and_notes(blocks: Sequence[Block], *, verbose: bool = False) -> None:
@@ -49,7 +49,7 @@ def print_lines_tables_and_notes(blocks: Sequence[Block], *, verbose: bool = Fal
 
 
 def print_line(text: str, *, wrap: bool = True) -> None:
-    """Print a sentence; in a terminal, long lines are broken between words."""
+    """Print a sentence. In a terminal, long lines are broken between words."""
     if wrap and sys.stdout.isatty():
         width = get_terminal_width()
         paragraphs = text.split("\n")
@@ -62,7 +62,7 @@ def print_line(text: str, *, wrap: bool = True) -> None:
 def print_result(
     result: PrintableResult, *, json: bool, verbose: bool = False, folder: str | None = None
 ) -> None:
-    """Print a result as JSON, or else as text with the path of the report in the run folder."""
+    """Print a result as JSON, or else as text, followed by the path of its report if it has a run folder."""
     if json:
         print(result.to_json())
         return
@@ -118,7 +118,9 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
 
 
 def get_terminal_width() -> int:
-    """Return the number of characters per line: `COLUMNS`, else the width of the terminal."""
+    """Return the number of characters per line: the environment variable `COLUMNS`, or else the width of the
+    terminal.
+    """
     # `shutil.get_terminal_size` reads COLUMNS too, but is only asked for terminals.
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
@@ -137,7 +139,9 @@ def format_table_cell(value: Any, digits: int = 3) -> str:
 
 
 def _format_table_heading(column_name: str) -> str:
-    """Return the heading of a column with spaces instead of underscores, except for names of metrics."""
+    """Return the heading of a table column, with spaces instead of underscores. Names of metrics are not
+    changed.
+    """
     is_metric = hasattr(column_name, "spec")
     return column_name if is_metric else column_name.replace("_", " ")
 

@@ -1,4 +1,4 @@
-"""Shows on standard error how far a command is."""
+"""Shows the progress of a command on standard error."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SECONDS_BETWEEN_LINES = 60
 
 @contextmanager
 def show_progress(output_options: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Context manager that gives a function to report progress with, called as (stage, done, total); None
-    with `--quiet`.
+    """Yield a function that shows progress if it is called as `show(stage, done, total)`, or None if the user
+    wants no progress.
     """
     if output_options.quiet or quiet:
         yield None
@@ -33,7 +33,7 @@ def show_progress(output_options: OutputOptions, *, quiet: bool = False) -> Iter
 
 @contextmanager
 def _show_progress_bars() -> Iterator[Progress]:
-    """Context manager that gives a function which draws a progress bar for each stage."""
+    """Yield a function that draws a progress bar for each stage of a command."""
     from rich import progress
     from rich.console import Console
 
@@ -56,14 +56,16 @@ def _show_progress_bars() -> Iterator[Progress]:
 
 
 class PlainProgress:
-    """Prints a line when a stage ends, and once a minute its speed and remaining time."""
+    """Shows progress in lines of text: one when a stage ends, and one per minute with the speed and the
+    remaining time.
+    """
 
     def __init__(self) -> None:
         self._stage_starts: dict[str, tuple[float, int]] = {}
         self._last_line_at = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Record how far a stage is, and print a line when one is due."""
+        """Record how far a stage is, and print a line if it is time for one."""
         now = time.monotonic()
         # A resumed run begins with finished steps, which must not count for the speed.
         started_at, done_at_start = self._stage_starts.setdefault(stage, (now, done))

@@ -1,1 +1,3 @@
-"""The web server of the dashboard: runs, their pairs and reports, on this machine. Only notes are written."""
+"""The web server of the dashboard, which shows runs on this machine. It can save notes, and changes nothing
+else.
+"""

@@ -1,4 +1,4 @@
-"""The addresses of the dashboard.
+"""The web application of the dashboard: its addresses, and how it responds to requests.
 
 An address names a run, never a path, so that nothing but runs can be read. Every response has a content
 security policy. A report may come from somebody else: it is shown in a sandbox, from which neither the
@@ -120,7 +120,9 @@ def _build_page_response(text: str, status: int = 200) -> Response:
 
 
 async def _respond_to_http_error(_: Request, error: HTTPException) -> Response:
-    """Respond to an address or a method that does not exist."""
+    """Build the response to a request that cannot be handled, for example because the address does not
+    exist.
+    """
     page = render_error_page("Page not found", "There is no such page.")
     response = _build_page_response(page, error.status_code)
     response.headers.update(error.headers or {})
@@ -128,7 +130,7 @@ async def _respond_to_http_error(_: Request, error: HTTPException) -> Response:
 
 
 async def _respond_to_error(_: Request, error: MetassayError) -> Response:
-    """Respond with what is wrong."""
+    """Build the error page for a request that failed, with the HTTP status that fits the error."""
     if isinstance(error, PageNotFound):
         status = 404
     elif isinstance(error, BadRequest | UnknownName):
@@ -141,7 +143,9 @@ async def _respond_to_error(_: Request, error: MetassayError) -> Response:
 
 
 async def _read_form(request: Request) -> dict[str, str]:
-    """Read the fields of a small form that must arrive without delay."""
+    """Read the fields of a form from a request. A form that is too large or arrives too slowly raises an
+    error.
+    """
     body = b""
     try:
         async with asyncio.timeout(FORM_TIMEOUT):

@@ -31,9 +31,7 @@ _HOST_HEADER = re.compile(
 
 
 class HostCheck:
-    """Middleware of the web server. It refuses requests for other host names and adds security headers to
-    responses.
-    """
+    """Middleware that refuses requests for other host names, and adds security headers to every response."""
 
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
@@ -52,7 +50,7 @@ class HostCheck:
         return host == socket.gethostname().lower() or _is_ip_address(host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond to one request."""
+        """Respond to one request, or refuse it if it is for another host name."""
         if scope["type"] != "http":
             return
 
@@ -76,7 +74,7 @@ class HostCheck:
 
 
 def _get_requested_host(request_scope: Scope) -> str | None:
-    """Return the host name in the header of a request, without its port; None if it is missing or
+    """Return the host name in the header of a request, without the port. None if it is missing or
     malformed.
     """
     host_headers = [value for name, value in request_scope["headers"] if name == b"host"]

@@ -31,7 +31,7 @@ MOST_CONNECTIONS = 4000
 
 
 class RunServer:
-    """A web server that shows runs in the browser. With port 0 it takes any free port.
+    """A web server that shows runs in the browser. If the port is 0, any free port is used.
 
     Raises `InputError` at once if the runs cannot be shown or the port cannot be used.
     """
@@ -57,7 +57,7 @@ class RunServer:
 
     @property
     def url(self) -> str:
-        """The address of the overview page."""
+        """The address of the page that lists all runs."""
         host, port = self.socket.getsockname()[:2]
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -67,12 +67,14 @@ class RunServer:
         self.server.run(sockets=[self.socket])
 
     def _render_overview_in_advance(self) -> None:
-        """Render the overview page before it is requested, so that the first visitor does not wait."""
+        """Render the page that lists all runs before it is requested, so that the first visitor does not
+        wait.
+        """
         with suppress(MetassayError):  # the page will show the error
             self.dashboard.render_run_list()
 
     def shutdown(self) -> None:
-        """Make `serve_forever` return."""
+        """Stop the server, so that `serve_forever` returns."""
         self.server.should_exit = True
 
     def __enter__(self) -> Self:

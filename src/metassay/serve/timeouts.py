@@ -19,26 +19,28 @@ class TimeoutProtocol(H11Protocol):
     _response_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Start to measure how long the client takes for its first request."""
+        """Start a timer when a client connects. It ends the connection if the first request takes too
+        long.
+        """
         super().connection_made(transport)
         self._request_timer = self.loop.call_later(CLIENT_TIMEOUT, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timer when a request is complete, and start it again when the next request begins."""
+        """Stop the timer if the headers of a request have arrived. Start it if another request begins."""
         super().data_received(data)
-        is_complete = self.conn.their_state is not h11.IDLE
-        if is_complete:
+        has_headers = self.conn.their_state is not h11.IDLE
+        if has_headers:
             self._stop_request_timer()
         elif self._request_timer is None:
             self._request_timer = self.loop.call_later(CLIENT_TIMEOUT, self.transport.abort)
 
     def on_response_complete(self) -> None:
-        """Stop the timer after a response. Until the next request, the timeout of uvicorn itself applies."""
+        """Stop the timer after a response. Until the next request begins, the timeout of uvicorn applies."""
         self._stop_request_timer()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Start to measure how long a client does not read the response."""
+        """Start a timer, because the client does not read the response."""
         super().pause_writing()
         self._response_timer = self.loop.call_later(CLIENT_TIMEOUT, self.transport.abort)
 

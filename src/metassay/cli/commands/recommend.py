@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -34,13 +33,9 @@ def run_recommend_command(
     """Show which metric to use in each context, and why."""
     from metassay.workflows.recommend import recommend
 
-    result = recommend(run, context=context, criteria=parse_criterion_options(criterion))
+    criteria = dict(_parse_criterion_option(text) for text in criterion)
+    result = recommend(run, context=context, criteria=criteria)
     print_result(result, json=json, verbose=verbose)
-
-
-def parse_criterion_options(option_texts: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Convert `["licence:bleu=1,comet=0"]` to the numbers of each criterion by metric."""
-    return dict(_parse_criterion_option(text) for text in option_texts)
 
 
 def _parse_criterion_option(option_text: str) -> tuple[str, dict[str, float]]:

@@ -10,7 +10,7 @@ import typer
 from metassay.cli.commands.resume import run_resume_command
 from metassay.cli.configuration_files import (
     TrustOption,
-    build_json_schema_of_configuration_files,
+    build_configuration_schema,
     read_configuration_file,
     run_command_named_in_file,
 )
@@ -33,7 +33,7 @@ def run_run_command(
 ) -> None:
     """Run a command with options from a file."""
     if schema:
-        print(json.dumps(build_json_schema_of_configuration_files(), indent=1, ensure_ascii=False))
+        print(json.dumps(build_configuration_schema(), indent=1, ensure_ascii=False))
         return
     if config is None:
         raise InputError("no file of options was named.", remedy="Name one, or print its schema: --schema")
