@@ -26,8 +26,8 @@ from metassay.reporting.sections.assay_accuracy import (
 )
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
 from metassay.reporting.sections.assay_choice import (
-    describe_safest_metric_for_all_contexts,
-    name_metrics_unbeaten_in_accuracy_and_cost,
+    describe_safest_metric,
+    name_unbeaten_metrics,
 )
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_section
@@ -274,13 +274,12 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
         pareto=["bleu", "chrf"],
     )
     view = prepare_assay_report(content)
-    assert str(describe_safest_metric_for_all_contexts(view, view.context_columns[0])) == (
+    assert str(describe_safest_metric(view, view.context_columns[0])) == (
         "If the shares of the contexts of col may change, BLEU is the safest choice: in the least"
         " favourable mix near the observed one, its accuracy is 74\u202f%."
     )
     assert (
-        str(name_metrics_unbeaten_in_accuracy_and_cost(view))
-        == "No metric is both more accurate and cheaper than BLEU and chrF."
+        str(name_unbeaten_metrics(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."
     )
 
 

@@ -134,7 +134,7 @@ def test_systems_named_like_properties_of_javascript_objects_have_their_bars() -
         mark="bar",
         encoding={
             "x": {"field": "value", "type": "quantitative"},
-            "y": theme.build_vega_channel_with_value_order("system", names),
+            "y": theme.build_ordered_channel("system", names),
         },
     )
     drawing = theme.render_svg(spec)

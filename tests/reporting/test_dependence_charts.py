@@ -14,7 +14,7 @@ from metassay.reporting.charts.dependence import (
     DISADVANTAGED,
     FAVOURED,
     NEUTRAL,
-    build_expected_deviation_by_system_chart,
+    build_expected_deviation_chart,
     build_predicted_human_score_chart,
     build_rank_change_chart,
 )
@@ -51,7 +51,7 @@ def specs(entry_and_curves):
     entry, curves = entry_and_curves
     return {
         "curves": build_predicted_human_score_chart(entry, entry.metric, curves),
-        "deviations": build_expected_deviation_by_system_chart(entry, entry.metric),
+        "deviations": build_expected_deviation_chart(entry, entry.metric),
         "ranks": build_rank_change_chart(entry, entry.metric),
     }
 
@@ -105,7 +105,7 @@ def test_deviations_are_drawn_without_intervals_too(entry_and_curves):
     entry, _ = entry_and_curves
     no_ends = dict.fromkeys(entry.deviations)
     without_intervals = msgspec.structs.replace(entry, deviations_low=no_ends, deviations_high=no_ends)
-    spec = build_expected_deviation_by_system_chart(without_intervals, entry.metric)
+    spec = build_expected_deviation_chart(without_intervals, entry.metric)
     assert vl_convert.vegalite_to_svg({**spec, "width": 500}).startswith("<svg")
 
 

@@ -21,7 +21,7 @@ from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_sentences import (
     add_sentences_that_explain_recommendations,
-    list_warnings_about_few_or_small_contexts,
+    list_context_warnings,
 )
 from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.reporting.joined_page import build_joined_page
@@ -119,7 +119,7 @@ def random_result(seed: int) -> AssayContent:
         perturbations={"removal": 5},
         perturbation_statistics=[make_perturbation("removal", applied=5), make_perturbation("synonym")],
         notes=["a", "a"],
-        warnings=list_warnings_about_few_or_small_contexts(analysis),
+        warnings=list_context_warnings(analysis),
     )
     content = add_sentences_that_explain_recommendations(content)
     return msgspec.structs.replace(
@@ -179,7 +179,7 @@ def check_tests(view: AssayReport, output: str) -> None:
         shown = [test for test in column.result.h1 or [] if view.labels.has_own_table_row(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):
-            p = view.find_p_value_of_difference_between_contexts(column.name, test)
+            p = view.find_adjusted_p_value(column.name, test)
             assert row["p_deciding"] == p
             assert format_table_cell(p) in output
             assert row["differs"] == (None if p is None else "yes" if p <= 0.05 else "not shown")

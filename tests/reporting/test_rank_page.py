@@ -15,7 +15,7 @@ from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import (
     describe_best_metric,
-    describe_number_of_significant_comparisons,
+    describe_significant_comparisons,
     list_main_findings_on_metric_ranking,
     list_reasons_to_doubt_ranking,
 )
@@ -148,7 +148,7 @@ def test_comparisons_are_counted_for_these_and_for_other_systems() -> None:
     ]
     ranking = msgspec.structs.replace(ranking, comparisons=comparisons)
     assert "tied" not in describe(ranking)
-    assert describe_number_of_significant_comparisons(ranking) == (
+    assert describe_significant_comparisons(ranking) == (
         "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05, not"
         " corrected for their number)."
     )

@@ -1,1 +1,1 @@
-"""From results to something people like to look at."""
+"""Turns results into report pages, sentences, charts, tables and terminal output."""

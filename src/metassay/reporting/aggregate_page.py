@@ -56,7 +56,9 @@ and "bootstrap" (x-) is the mean of corpus scores over resamples. SE is the stan
 def build_aggregate_page(
     aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
 ) -> Page:
-    """Build the report page of an `aggregate` result."""
+    """Build the report page of the command `aggregate`, which compares corpus scores with means of segment
+    scores.
+    """
     aggregate_report = prepare_aggregate_report(aggregate_result, metric_labels)
     return Page(
         kicker="Aggregation",
@@ -70,15 +72,17 @@ def build_aggregate_page(
 def prepare_aggregate_report(
     aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
 ) -> AggregateReport:
-    """Combine the result of `aggregate` with the labels of its metrics for the report."""
+    """Combine the result of the command `aggregate` with the labels under which its report shows the
+    metrics.
+    """
     return ResultReport(
         aggregate_result, metric_labels or MetricLabels(row.metric for row in aggregate_result.systems)
     )
 
 
 def get_label_of_prefixed_metric(prefixed_metric: str, metric_labels: MetricLabels) -> str:
-    """Replace the metric in a prefixed name by its label: `m-bleu` becomes `m-BLEU`, where `m-` names the
-    aggregation.
+    """Return the label of a metric whose name begins with a mark for the aggregation: `m-bleu` becomes
+    `m-BLEU`.
     """
     for prefix in PREFIXES:
         spec = prefixed_metric.removeprefix(prefix)
@@ -88,11 +92,11 @@ def get_label_of_prefixed_metric(prefixed_metric: str, metric_labels: MetricLabe
 
 
 def list_main_findings_on_aggregations(aggregate_report: AggregateReport) -> list[Claim]:
-    """Build the sentences at the top of an `aggregate` report, with the numbers that support them."""
+    """Write the main sentences of an `aggregate` report, each with the numbers that support it."""
     claims = [
         *_describe_differences_in_system_order(aggregate_report),
-        *_describe_highest_correlation_with_human_scores(aggregate_report),
-        *_describe_lowest_correlation_of_system_scores(aggregate_report),
+        *_describe_best_human_correlation(aggregate_report),
+        *_describe_lowest_correlation(aggregate_report),
     ]
     if claims:
         return claims
@@ -101,12 +105,12 @@ def list_main_findings_on_aggregations(aggregate_report: AggregateReport) -> lis
 
 
 def _describe_differences_in_system_order(aggregate_report: AggregateReport) -> list[Claim]:
-    """State how many pairs of systems are in a different order by corpus scores than by mean segment
-    scores.
+    """Say for how many pairs of systems corpus scores and mean segment scores disagree which system is
+    better.
     """
     counts = []
     for metric in dict.fromkeys(row.metric for row in aggregate_report.result.systems):
-        different, compared = _count_system_pairs_in_different_order(aggregate_report.result, metric)
+        different, compared = _count_differently_ordered_pairs(aggregate_report.result, metric)
         if compared:
             counts.append((metric, different, compared))
     if not counts:
@@ -127,11 +131,9 @@ def _describe_differences_in_system_order(aggregate_report: AggregateReport) -> 
     ]
 
 
-def _count_system_pairs_in_different_order(
-    aggregate_result: AggregateContent, metric: str
-) -> tuple[int, int]:
-    """Count the pairs of systems that corpus scores and mean segment scores order differently, and all
-    compared pairs.
+def _count_differently_ordered_pairs(aggregate_result: AggregateContent, metric: str) -> tuple[int, int]:
+    """Return two counts of pairs of systems: those that corpus scores and mean segment scores of a metric
+    order differently, and all that could be compared.
     """
     different = 0
     compared = 0
@@ -147,7 +149,7 @@ def _count_system_pairs_in_different_order(
     return different, compared
 
 
-def _describe_lowest_correlation_of_system_scores(aggregate_report: AggregateReport) -> list[Claim]:
+def _describe_lowest_correlation(aggregate_report: AggregateReport) -> list[Claim]:
     pairs = [(pair.pearson, pair) for pair in aggregate_report.result.between if pair.pearson is not None]
     if not pairs:
         return []
@@ -160,7 +162,7 @@ def _describe_lowest_correlation_of_system_scores(aggregate_report: AggregateRep
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _describe_highest_correlation_with_human_scores(aggregate_report: AggregateReport) -> list[Claim]:
+def _describe_best_human_correlation(aggregate_report: AggregateReport) -> list[Claim]:
     rows = [
         (row.pearson, row)
         for row in list_correlations_with_human_scores(aggregate_report.result)
@@ -185,8 +187,8 @@ def _describe_highest_correlation_with_human_scores(aggregate_report: AggregateR
 
 
 def list_correlations_with_human_scores(aggregate_result: AggregateContent) -> Sequence[HumanAgreement]:
-    """Choose the correlations with human scores to show: averages over test sets if there are any, else those
-    of each test set.
+    """Return the correlations of system scores with human scores: averages over test sets if there are any,
+    or else those of each test set.
     """
     averages = [row for row in aggregate_result.human if row.group == MEAN_GROUP]
     return averages or aggregate_result.human
@@ -204,14 +206,14 @@ BETWEEN_CAPTION = (
 
 
 def build_scores_section(aggregate_report: AggregateReport) -> Section:
-    """Build the section with the system scores under each aggregation of segment scores, and their
-    correlations.
+    """Build the section with the scores of each system by three ways to aggregate segment scores, and with
+    the correlations between these scores.
     """
     system_rows = [_build_system_row(aggregate_report, row) for row in aggregate_report.result.systems]
     return Section(
         "Three aggregations of every system",
         [EXPLANATION],
-        charts=_build_heatmap_of_system_score_correlations(aggregate_report),
+        charts=_build_correlation_heatmap(aggregate_report),
         grids=[
             *_build_human_correlation_tables(aggregate_report),
             build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
@@ -227,9 +229,9 @@ def _build_system_row(aggregate_report: AggregateReport, system: AggregatedSyste
     return row | {f"standard error: {name}": error for name, error in standard_errors.items()}
 
 
-def _build_heatmap_of_system_score_correlations(aggregate_report: AggregateReport) -> list[Chart]:
-    """Draw the correlations between system scores by different metrics and aggregations, if there are at
-    least three.
+def _build_correlation_heatmap(aggregate_report: AggregateReport) -> list[Chart]:
+    """Draw a heatmap of the correlations between system scores by different metrics and aggregations. The
+    list is empty if there are fewer than three such scores.
     """
     names: dict[str, None] = {}
     cells: list[Spec] = []
@@ -268,7 +270,9 @@ def _build_human_correlation_tables(aggregate_report: AggregateReport) -> list[G
 
 
 def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
-    """Describe for the terminal how system scores differ between three ways to aggregate segment scores."""
+    """Describe for the terminal how corpus scores, means of segment scores and bootstrap scores of systems
+    differ.
+    """
     labels = MetricLabels(row.metric for row in aggregate_result.systems)
     downsampled = _add_metric_labels_to_rows(aggregate_result.downsampled, labels)
     human = _add_metric_labels_to_rows(list_correlations_with_human_scores(aggregate_result), labels)
@@ -281,7 +285,7 @@ def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]
             digits=2,
         ),
         Table(
-            [_build_system_score_row_with_standard_errors(row, labels) for row in aggregate_result.systems],
+            [_build_row_with_standard_errors(row, labels) for row in aggregate_result.systems],
             title="System scores",
             most_rows=MOST_ROWS,
         ),
@@ -306,9 +310,7 @@ def _add_metric_labels_to_rows(
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in rows]
 
 
-def _build_system_score_row_with_standard_errors(
-    system_scores: AggregatedSystem, metric_labels: MetricLabels
-) -> Row:
+def _build_row_with_standard_errors(system_scores: AggregatedSystem, metric_labels: MetricLabels) -> Row:
     """Build a table row in which each score of a system is followed by its standard error: `32.15 (SE
     0.31)`.
     """

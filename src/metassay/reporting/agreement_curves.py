@@ -14,11 +14,11 @@ MAIN_SHARE = 0.8
 TITLE = "How often people agree with such differences"
 
 
-def build_rows_of_score_difference_thresholds(
+def build_threshold_rows(
     human_agreement_curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
-    """Build a table with a row per metric: how large a score difference must be for people to agree with it
-    in 80 or 90 % of pairs.
+    """Build a table row for each metric that says how large a score difference must be for people to prefer
+    the same system or output in, for example, 80 % of pairs.
 
     Each difference has its interval and its coverage, the share of pairs that differ at least so much.
     """
@@ -47,7 +47,9 @@ def build_rows_of_score_difference_thresholds(
 def describe_difference_people_agree_with(
     human_agreement_curve: AgreementCurve, human_score: str, metric_labels: MetricLabels
 ) -> str:
-    """Say how large a difference in metric score must be for people to agree with it in 80 % of pairs."""
+    """Say how large a score difference must be for people and the metric to prefer the same system or output
+    in 80 % of pairs.
+    """
     label = metric_labels[human_agreement_curve.metric]
     objects = "systems" if human_agreement_curve.between == "systems" else "single outputs"
     threshold = next(
@@ -76,11 +78,11 @@ def format_score_difference(score_difference: float) -> str:
     return f"{score_difference:.3g}".replace("-", "−")
 
 
-def build_rows_of_human_agreement_with_differences(
+def build_score_difference_rows(
     score_differences: Sequence[DifferenceMeaning], metric_labels: MetricLabels
 ) -> list[dict[str, Any]]:
-    """Build a table with a row for each score difference between two systems: its size, and how often people
-    agree with it.
+    """Build a table row for each score difference between two systems, with its size and how often people
+    prefer the same system.
     """
     rows = []
     for meaning in score_differences:
@@ -97,7 +99,9 @@ def build_rows_of_human_agreement_with_differences(
 
 
 def describe_how_often_people_agree(score_difference: DifferenceMeaning) -> str:
-    """Write how often people agree with the score difference of two systems, or why that is not known."""
+    """Write how often people prefer the system with the better score if two scores differ so much, or why
+    this is not known.
+    """
     if score_difference.agreement is None or score_difference.low is None or score_difference.high is None:
         return f"not known: {score_difference.reason}"
     return (
@@ -106,12 +110,13 @@ def describe_how_often_people_agree(score_difference: DifferenceMeaning) -> str:
     )
 
 
-def explain_where_human_agreement_was_measured(score_differences: Sequence[DifferenceMeaning]) -> str:
-    """Say from which run of the command `rank` it is known how often people agree with a score difference."""
+def explain_source_of_human_agreement(score_differences: Sequence[DifferenceMeaning]) -> str:
+    """Name the human scores and data sets from which it is known how often people agree with score
+    differences.
+    """
     datasets = sorted({meaning.dataset for meaning in score_differences if meaning.dataset is not None})
     origin = f" ({', '.join(datasets)})" if datasets else ""
     return (
-        f"People ({score_differences[0].human}) as in the run of rank{origin}; differences are those of"
-        " mean segment "
-        "scores."
+        f"People ({score_differences[0].human}) as in the run of rank{origin}; differences are those of mean"
+        " segment scores."
     )

@@ -21,15 +21,14 @@ from metassay.results.verdict import Claim
 
 METHOD = (
     "Items for which the metrics probably predict the human score badly are chosen with higher probability."
-    " The command estimate weights each label by 1 / probability, so that its estimates stay unbiased"
-    " (active inference,"
-    " Zrnic and Candès, 2024). A fifth of the probability is the same for all items."
+    " The command estimate weights each label by 1 / probability, so that its estimates stay unbiased (active"
+    " inference, Zrnic and Candès, 2024). A fifth of the probability is the same for all items."
 )
 MOST_ITEMS = 20
 
 
 def explain_number_of_items_to_rate(requested_items: int, unlabelled_items: int) -> str:
-    """Say how many of the items without a human label were chosen for rating."""
+    """Say how many items the user wants to have rated, out of those without a human label."""
     if not unlabelled_items:
         return "There is nothing to rate: every item has a label."
     return (
@@ -44,7 +43,9 @@ def explain_items_needed_for_interval_width(
     interval_width: float,
     systems_with_widest_interval: Sequence[str],
 ) -> str:
-    """Say how many items must be labelled to get intervals of the requested width."""
+    """Say how many items must be labelled so that the intervals of all systems are at most as wide as
+    requested.
+    """
     goal = f"the 95 % interval of every system is at most {interval_width:g} wide"
     return (
         f"{_describe_number_of_needed_items(needed_items, labelled_items, all_items, goal)} The widest is"
@@ -82,8 +83,8 @@ def _describe_number_of_needed_items(
 
 
 def build_annotate_verdict(annotate_result: AnnotateContent) -> list[Claim]:
-    """Build the sentences at the top of an `annotate` report: how many items people should rate, why so many,
-    and how to continue with their ratings.
+    """Write the main sentences of an `annotate` report: how many items people should rate, why so many, and
+    how to continue with the ratings.
     """
     reason = Claim(kind="finding", sentence=annotate_result.reason)
     if not annotate_result.items:
@@ -100,7 +101,7 @@ def build_annotate_verdict(annotate_result: AnnotateContent) -> list[Claim]:
 
 
 def build_annotate_page(annotate_result: AnnotateContent) -> Page:
-    """Build the report page of an `annotate` result."""
+    """Build the report page of the command `annotate`, which lists the items that people should rate next."""
     fields = (
         Field("item", "item", "name"),
         Field("probability", "probability", "decimal", "of being labelled in this or an earlier round"),
@@ -120,7 +121,9 @@ def build_annotate_page(annotate_result: AnnotateContent) -> Page:
 
 
 def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
-    """Describe for the terminal how many items to rate and why, and list the first of them."""
+    """Describe for the terminal how many items people should rate and why, and list the first of these
+    items.
+    """
     blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in annotate_result.verdict)]
     rows = [
         {"item": entry.item, "probability": entry.probability} for entry in annotate_result.items[:MOST_ITEMS]

@@ -25,12 +25,14 @@ _COIN = 0.5
 
 
 def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sentence]:
-    """List the reasons to doubt the recommended metric, for example wrong labels or missing scores."""
+    """List the reasons to doubt the metric that an assay recommends, for example wrong labels or missing
+    scores.
+    """
     best = assay_report.best_metric
     if best is None:
         return []
     caveats = [
-        _warn_that_baseline_is_as_good_as_best_metric(assay_report, best),
+        _warn_of_equally_good_baseline(assay_report, best),
         _warn_if_no_metric_beats_chance(assay_report),
         _warn_if_accuracy_varies_by_perturbation(assay_report, best),
         _warn_of_single_metric(assay_report),
@@ -42,7 +44,9 @@ def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sent
 
 
 def list_caveats_except_main_one(assay_report: AssayReport) -> list[str | Sentence]:
-    """List all warnings about an assay, except for the main one, which the verdict contains."""
+    """List the warnings about an assay result. The most important one is left out, because the sentences at
+    the top of the report already contain it.
+    """
     main_caveat = choose_main_caveat(assay_report)
     doubts: list[str | Sentence] = [
         *list_reasons_to_doubt_recommendation(assay_report),
@@ -52,8 +56,8 @@ def list_caveats_except_main_one(assay_report: AssayReport) -> list[str | Senten
 
 
 def choose_main_caveat(assay_report: AssayReport) -> str | None:
-    """Choose the most important warning about an assay, preferring those that could make the recommendation
-    wrong.
+    """Choose the most important warning about an assay result. Warnings that could make the recommendation
+    wrong are preferred.
     """
     best = assay_report.best_metric
     if best is None:
@@ -68,7 +72,7 @@ def choose_main_caveat(assay_report: AssayReport) -> str | None:
 
 
 def _list_human_score_warnings(assay_report: AssayReport) -> list[str]:
-    """List warnings about the human score: that it may be simulated, or that it may count errors."""
+    """List the warnings that the human score may be simulated, or that it may count errors."""
     comparison = assay_report.result.human_comparison
     if comparison is None:
         return []
@@ -105,8 +109,8 @@ def list_remarks_on_data(assay_report: AssayReport) -> list[str]:
 
 
 def list_notes_of_run(assay_report: AssayReport) -> list[str]:
-    """List metrics that made the same decision on every pair, followed by those notes of the run that are not
-    also warnings.
+    """List remarks on a run: which metrics made the same decision on every pair of outputs, and those notes
+    of the run that are not also warnings.
     """
     remarks = []
     groups = assay_report.result.same_decisions
@@ -119,11 +123,9 @@ def list_notes_of_run(assay_report: AssayReport) -> list[str]:
     return remarks
 
 
-def find_baseline_as_good_as_best_metric(
-    assay_report: AssayReport, best_metric: MetricAccuracy
-) -> str | None:
-    """Find a baseline that ignores quality but is right as often as the best metric. None if there is no such
-    baseline.
+def find_equally_good_baseline(assay_report: AssayReport, best_metric: MetricAccuracy) -> str | None:
+    """Find a baseline that ignores quality but prefers the better output as often as the best metric. None if
+    there is no such baseline.
     """
     for metric in sorted(
         assay_report.metrics_that_ignore_quality, key=lambda metric: assay_report.labels[metric]
@@ -138,10 +140,8 @@ def find_baseline_as_good_as_best_metric(
     return None
 
 
-def _warn_that_baseline_is_as_good_as_best_metric(
-    assay_report: AssayReport, best_metric: MetricAccuracy
-) -> Sentence | None:
-    sentinel = find_baseline_as_good_as_best_metric(assay_report, best_metric)
+def _warn_of_equally_good_baseline(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence | None:
+    sentinel = find_equally_good_baseline(assay_report, best_metric)
     if sentinel is None:
         return None
     return format_sentence(
@@ -175,8 +175,8 @@ def _warn_of_single_metric(assay_report: AssayReport) -> Sentence | None:
 
 
 def _warn_if_perturbed_rankings_are_not_worse(assay_report: AssayReport) -> list[Sentence]:
-    """Warn if perturbed rankings are often not worse than the original, and say whether their pairs were
-    dropped.
+    """Warn if rankings of documents often did not become worse when they were reordered, and say whether such
+    pairs were dropped.
     """
     rows = [row for row in assay_report.result.perturbation_statistics if row.worse is not None]
     total = sum((row.worse or 0) + (row.equal or 0) + (row.better or 0) for row in rows)
@@ -201,7 +201,7 @@ def _warn_if_perturbed_rankings_are_not_worse(assay_report: AssayReport) -> list
 
 
 def _warn_if_pair_selection_favours_ndcg(assay_report: AssayReport) -> Sentence | None:
-    """Warn that nDCG is favoured if a formula like its own decided which of two rankings is worse."""
+    """Warn that nDCG is favoured if a similar formula decided which of two rankings is worse."""
     if not assay_report.result.valid_pairs_only:
         return None
     circular = [

@@ -55,7 +55,9 @@ def build_assay_page(
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Build the report page of an assay. `wrong_pairs` and `manifest` come from the folder of the run."""
+    """Build the report page of the command `assay`, which says which metric to trust. `wrong_pairs` and
+    `manifest` come from the run folder.
+    """
     assay_report = prepare_assay_report(assay_result, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(assay_result.task)
     verdict = assay_report.result.verdict

@@ -27,8 +27,8 @@ MOST_CHARTED_CONTEXTS = 150
 
 @dataclass(frozen=True)
 class ReportedColumn:
-    """One context column, such as the domain, as the report shows it: with its contexts in order, their
-    accuracies and recommendations.
+    """A column of the data, such as the domain, whose values (contexts) the report shows in order, each with
+    the accuracy of the metrics and the recommended metric.
     """
 
     name: str
@@ -38,16 +38,14 @@ class ReportedColumn:
     recommendations: Mapping[str, Recommendation]
 
     def list_accuracies_per_context(self, metric: str) -> list[MetricAccuracy]:
-        """List the accuracies of a metric in the order of the contexts, without contexts in which it is
-        undefined.
+        """List the accuracies of a metric in the order of the contexts. Contexts in which its accuracy is
+        undefined are left out.
         """
         rows = [self.accuracies.get((context, metric)) for context in self.contexts]
         return [row for row in rows if row is not None and row.accuracy is not None]
 
     def sample_evenly_spaced_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ReportedColumn:
-        """Return a copy of the column with at most `maximum` contexts, which are evenly spaced over all of
-        them.
-        """
+        """Return a copy of the column with at most `maximum` of its contexts, taken at even distances."""
         total = len(self.contexts)
         if total <= maximum:
             return self
@@ -68,19 +66,21 @@ class AssayReport(ResultReport[AssayContent]):
 
     @cached_property
     def overall_accuracy_by_metric(self) -> dict[str, MetricAccuracy]:
-        """The accuracy over all outputs by metric, also for sentinels (baselines that ignore quality)."""
+        """The accuracy of each metric over all outputs, by the name of the metric. Baselines that ignore
+        quality (sentinels) are included.
+        """
         return {row.metric: row for row in [*self.result.overall, *self.result.sentinels]}
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The assayed metrics, best first. Of metrics that made the same decision on every pair, only the
-        first is listed.
+        """The assayed metrics, most accurate first. Of metrics that made the same decision on every pair of
+        outputs, only the first is listed.
         """
         return self._sort_by_accuracy(self.result.overall)
 
     @cached_property
     def sentinel_metrics(self) -> list[str]:
-        """The baselines that ignore quality, such as a random or a constant score, best first."""
+        """The baselines that ignore quality, such as a random or a constant score, most accurate first."""
         return self._sort_by_accuracy(self.result.sentinels)
 
     @property
@@ -90,8 +90,8 @@ class AssayReport(ResultReport[AssayContent]):
 
     @cached_property
     def metrics_that_ignore_quality(self) -> set[str]:
-        """The metrics that ignore quality: baselines, and metrics that depend only on names, lengths or
-        positions.
+        """The metrics that ignore quality: baselines, and metrics whose score depends only on names, lengths
+        or positions.
         """
         requested = {metric for metric in self.metrics if metric.partition("(")[0] in SENTINEL_NAMES}
         uninformed = {metric for metric in self.metrics if metric in self.result.uninformed}
@@ -99,7 +99,7 @@ class AssayReport(ResultReport[AssayContent]):
 
     @cached_property
     def context_columns(self) -> list[ReportedColumn]:
-        """The columns of the data, such as the domain, by whose values results are reported."""
+        """The columns of the data, such as the domain, for whose values results are reported separately."""
         return [
             self._prepare_context_column_for_report(name, column)
             for name, column in self.result.contexts.items()
@@ -107,7 +107,9 @@ class AssayReport(ResultReport[AssayContent]):
 
     @property
     def kind_of_pairs(self) -> str:
-        """How sentences name the pairs of this assay: `perturbed pairs` or `human pairs`."""
+        """The words that sentences use for the pairs of outputs: `perturbed pairs`, `human pairs`, or just
+        `pairs`.
+        """
         return name_pairs_by_origin(self.result.pairs_from)
 
     @property
@@ -120,22 +122,20 @@ class AssayReport(ResultReport[AssayContent]):
 
     @cached_property
     def differing_recommendations_by_context(self) -> dict[tuple[str, str], str]:
-        """The metrics to use in contexts with another recommendation than the overall one, by column and
-        context.
+        """The recommended metric of each context, such as a domain, in which it is not the metric recommended
+        overall. The keys are column and context.
         """
         if self.result.answer is None:
             return {}
         return {(row.column, row.context): row.metric for row in self.result.answer.exceptions}
 
     def list_small_contexts(self, context_column: str) -> list[str]:
-        """List the contexts of a column that have too few items for claims about them."""
+        """List the values of a column that have too few items for claims about them."""
         return self.result.claims.small_contexts.get(context_column, [])
 
-    def find_p_value_of_difference_between_contexts(
-        self, context_column: str, accuracy_test: AccuracyTest
-    ) -> float | None:
-        """Find the adjusted p-value for the claim that the accuracy of a metric differs between the contexts
-        of a column.
+    def find_adjusted_p_value(self, context_column: str, accuracy_test: AccuracyTest) -> float | None:
+        """Find the adjusted p-value for the claim that the accuracy of a metric differs between the values of
+        a column, such as domains. None if this was not tested.
         """
         if accuracy_test.p_permutation_holm is None:
             return None
@@ -158,7 +158,7 @@ class AssayReport(ResultReport[AssayContent]):
         rows = [*context_column.local_accuracy, *context_column.sentinels]
         return ReportedColumn(
             name=column_name,
-            contexts=_sort_contexts_by_value_or_accuracy(
+            contexts=_sort_contexts(
                 [row for row in context_column.local_accuracy if self.labels.has_own_table_row(row.metric)]
             ),
             accuracies={(row.context, row.metric): row for row in rows},
@@ -173,15 +173,15 @@ def prepare_assay_report(
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> AssayReport:
-    """Prepare an assay result for its report by giving labels to its metrics and sorting them."""
+    """Prepare an assay result for its report: give labels to the metrics, and sort metrics and contexts."""
     specs = [row.metric for row in [*assay_result.overall, *assay_result.sentinels]]
     metric_labels = MetricLabels(specs, assay_result.same_decisions)
     return AssayReport(assay_result, metric_labels, wrong_pairs, manifest or {})
 
 
-def _sort_contexts_by_value_or_accuracy(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:
-    """Sort contexts: by value if they are numbers such as years, otherwise by mean accuracy, the highest
-    first.
+def _sort_contexts(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:
+    """Sort contexts, such as domains: by value if all are numbers, such as years, or else by mean accuracy,
+    the highest first.
     """
     accuracies: dict[str, list[float]] = {}
     for row in metric_accuracies:

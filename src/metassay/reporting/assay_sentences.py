@@ -24,8 +24,8 @@ StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
 def add_sentences_that_explain_recommendations(assay_result: StatisticsT) -> StatisticsT:
-    """Add sentences to an assay result: why each metric is recommended, and how metrics depend on the
-    perturbation.
+    """Return an assay result with added sentences: why each metric is recommended, and how its accuracy
+    depends on the rule that made outputs worse.
     """
     recommendation = {}
     for column, entries in assay_result.recommendation.items():
@@ -38,8 +38,8 @@ def add_sentences_that_explain_recommendations(assay_result: StatisticsT) -> Sta
 
 
 def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLabels = SPECS) -> str:
-    """Name the perturbations on which the accuracy of a metric is unusually high or low, and give the
-    accuracies.
+    """Name the perturbations (rules that make outputs worse) on which the accuracy of a metric is unusually
+    high or low, and give the accuracies.
     """
     responsible = []
     for name in confounding.responsible:
@@ -55,14 +55,13 @@ def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLa
     return (
         f"The accuracy of {metric_labels[confounding.metric]} depends on the perturbation: it is right in"
         f" {join_names(responsible)}{compared}. The perturbation explains {share:.0f} % of the variance of"
-        " its"
-        " outcomes."
+        " its outcomes."
     )
 
 
 def explain_why_metric_ignores_quality(metric: str, determining_property: str) -> str:
-    """Explain why a metric is not recommended whose score follows from one property of the output, such as
-    its length.
+    """Explain that a metric is not recommended because its score depends on only one property of the output,
+    such as its length.
     """
     if determining_property == SYSTEM_AND_ITEM:
         reason = f"The score of {metric} is a number per system plus a number per item, as a row number is."
@@ -72,12 +71,12 @@ def explain_why_metric_ignores_quality(metric: str, determining_property: str) -
 
 
 def warn_of_simulated_human_scores(human_column: str) -> str:
-    """Warn that the human scores were not given by people."""
+    """Warn that the human scores were simulated, and not given by people."""
     return f"The {human_column} scores are simulated."
 
 
 def warn_that_human_scores_may_count_errors(human_column: str) -> str:
-    """Warn that a human score may count errors, so that lower scores would be better."""
+    """Warn that a human score may count errors, so that lower values are better, not higher ones."""
     return (
         f"{human_column} is never negative, and higher scores are treated as better. If it counts errors,"
         f" every human comparison is reversed: pass --lower-is-better {human_column}."
@@ -94,9 +93,9 @@ def warn_of_similar_neighbouring_items(correlation: float) -> str:
     )
 
 
-def list_warnings_about_few_or_small_contexts(pair_analysis: PairOutcomeAnalysis) -> list[str]:
-    """List warnings about the contexts of an assay: there are too few, they are too small, or they cannot be
-    compared by a test.
+def list_context_warnings(pair_analysis: PairOutcomeAnalysis) -> list[str]:
+    """List warnings about the contexts, such as domains, of an assay: there are too few, they are too small,
+    or they cannot be compared by a test.
     """
     warnings = []
     competing = pair_analysis.settings.competing
@@ -136,8 +135,7 @@ def list_warnings_about_few_or_small_contexts(pair_analysis: PairOutcomeAnalysis
             share = f"{100 * column.h1.exchangeable_share:.0f} %"
             warnings.append(
                 f"{name}: the test for differences between contexts could exchange only {share} of the"
-                " outputs,"
-                " so it may miss differences."
+                " outputs, so it may miss differences."
             )
     if len(competing) < 2:
         warnings.append("With a single metric there is no order of metrics to compare between contexts.")

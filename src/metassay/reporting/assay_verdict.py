@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_caveats import choose_main_caveat, find_baseline_as_good_as_best_metric
+from metassay.reporting.assay_caveats import choose_main_caveat, find_equally_good_baseline
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_equivalent_items
 from metassay.reporting.prior_evidence import (
@@ -37,7 +37,7 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 
 
 def list_main_findings_of_assay(assay_report: AssayReport) -> list[Claim]:
-    """Build the statements at the top of an assay report: which metric to use, for which purpose, and why."""
+    """Write the main statements of an assay report: which metric to use, for which purpose, and why."""
     best = assay_report.best_metric
     if best is None and all(row.accuracy is None for row in assay_report.overall_accuracy_by_metric.values()):
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
@@ -66,8 +66,8 @@ def list_main_findings_of_assay(assay_report: AssayReport) -> list[Claim]:
 
 
 def _describe_metrics_to_use(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
-    """State which metrics to use, or that none is better than a baseline that ignores quality."""
-    sentinel = find_baseline_as_good_as_best_metric(assay_report, best_metric)
+    """Say which metrics to use, or that none is better than a baseline that ignores quality."""
+    sentinel = find_equally_good_baseline(assay_report, best_metric)
     if sentinel is not None:
         return Claim(
             kind="none",
@@ -81,10 +81,11 @@ def _describe_metrics_to_use(assay_report: AssayReport, best_metric: MetricAccur
     # The top group may contain the best metric too, so that duplicates are removed below.
     group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
     names = assay_report.labels.list_labels_of_metrics(group)
-    purpose = _write_recommendation_opening(assay_report)
-    sentence = f"{purpose}se {names[0]}."
+    purpose = _write_recommendation_purpose(assay_report)
+    opening = f"{purpose}, use" if purpose else "Use"
+    sentence = f"{opening} {names[0]}."
     if len(names) > 1:
-        sentence = f"{purpose}se {_join_metric_labels_with_or(names)}: no reliable difference."
+        sentence = f"{opening} {_join_metric_labels_with_or(names)}: no reliable difference."
     p_values = [lead.p for lead in assay_report.result.claims.leads if lead.column is None]
     return Claim(
         kind="use",
@@ -99,7 +100,9 @@ def _describe_metrics_to_use(assay_report: AssayReport, best_metric: MetricAccur
 def _recommend_other_metrics_by_purpose(
     assay_report: AssayReport, recommendation: Claim, answers_to_questions: list[Claim | None]
 ) -> list[Claim]:
-    """Name the best metric for each purpose for which the recommended metric is not among the best."""
+    """Recommend another metric for each purpose, such as ranking systems, for which the overall recommended
+    metric is not among the best.
+    """
     claims = []
     for answer in answers_to_questions:
         if recommendation.kind != "use" or answer is None or answer.question is None:
@@ -121,16 +124,14 @@ def _recommend_other_metrics_by_purpose(
     return claims
 
 
-def _write_recommendation_opening(assay_report: AssayReport) -> str:
-    """Write the beginning of the recommendation. If there are no human scores, it names the purpose of
-    detecting errors.
+def _write_recommendation_purpose(assay_report: AssayReport) -> str:
+    """Write for which purpose a metric is recommended. It is empty if the recommendation is not limited to
+    one purpose.
     """
-    if assay_report.result.human_comparison is not None or assay_report.result.pairs_from not in {
-        "rule",
-        "model",
-    }:
-        return "U"
-    return f"To detect errors in single {get_output_noun(assay_report.result.task)}, u"
+    result = assay_report.result
+    # Without human scores, artificial errors show only how well a metric detects errors.
+    is_limited = result.human_comparison is None and result.pairs_from in {"rule", "model"}
+    return f"To detect errors in single {get_output_noun(result.task)}" if is_limited else ""
 
 
 def _join_metric_labels_with_or(metric_labels: list[str]) -> str:
@@ -140,7 +141,9 @@ def _join_metric_labels_with_or(metric_labels: list[str]) -> str:
 
 
 def _describe_metrics_to_avoid(assay_report: AssayReport) -> Claim | None:
-    """Name the metrics to avoid: those shown to be worse both on perturbed pairs and on human pairs."""
+    """Name the metrics to avoid, because they are shown to detect fewer errors and to agree less with people
+    than others.
+    """
     claims = assay_report.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
     p_human = {lead.worse: lead.p for lead in claims.human_leads}
@@ -180,7 +183,7 @@ def _describe_data_size(assay_report: AssayReport) -> Claim:
 
 
 def _describe_best_metric_on_assay_pairs(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
-    """Say which metric most often prefers the better output of a pair."""
+    """Say which metric most often prefers the better of two outputs."""
     comparison = assay_report.result.human_comparison
     row = best_metric
     if comparison is not None:
@@ -191,7 +194,7 @@ def _describe_best_metric_on_assay_pairs(assay_report: AssayReport, best_metric:
 
 
 def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
-    """Find the metrics that are not shown to be less accurate over all outputs than a given metric."""
+    """Find the metrics that are not shown to be less accurate than a given metric over all outputs."""
     answer = assay_report.result.answer
     if answer is not None and answer.metric == metric:
         return [other for other in answer.top_group if other != metric]
@@ -215,7 +218,9 @@ def _describe_accuracy_of_best_metric(
     tied_metrics: list[str],
     kind_of_pairs: str,
 ) -> Claim:
-    """Build the statement that a metric is right most often on one kind of pairs, with its accuracy."""
+    """Write the statement that a metric prefers the better of two outputs most often, with its accuracy and
+    the metrics tied with it.
+    """
     label = assay_report.labels[accuracy.metric]
     return Claim(
         kind="answer",
@@ -230,8 +235,8 @@ def _describe_accuracy_of_best_metric(
 
 
 def _describe_best_metric_on_human_pairs(assay_report: AssayReport) -> Claim | None:
-    """Say which metric chooses between two outputs as people do. None if the assay itself uses human
-    pairs.
+    """Say which metric best chooses between two outputs as people do. None if the assay itself compares
+    metrics with people.
     """
     if assay_report.result.pairs_from == "people":
         return None
@@ -317,7 +322,9 @@ def _find_metrics_tied_by_spa(
 
 
 def _describe_metric_that_saves_most_human_labels(assay_report: AssayReport) -> Claim | None:
-    """Say which metric saves the most human labels when two systems are compared."""
+    """Say which metric saves the most human labels when two systems are compared. None if this was not
+    measured.
+    """
     comparison = assay_report.result.human_comparison
     choice = None if comparison is None else comparison.by_labels_saved
     if comparison is None or choice is None:
@@ -362,8 +369,8 @@ def _explain_why_question_is_unanswered(question: Question, metric_ability: str,
 def _describe_published_results_of_metrics(
     assay_report: AssayReport, best_metric: MetricAccuracy
 ) -> list[Claim]:
-    """If translations have no human scores, say which metrics ranked systems well in the WMT tasks
-    2021–23.
+    """Say which metrics ranked systems well in the WMT tasks of 2021 to 2023. The list is empty unless the
+    data are translations without human scores.
     """
     task = find_task(assay_report.result.task)
     if assay_report.result.human_comparison is not None or task is None or not task.has_prior_evidence:
@@ -385,7 +392,9 @@ def _describe_published_results_of_metrics(
 
 
 def _suggest_collecting_human_ratings(assay_report: AssayReport) -> Claim | None:
-    """Name the command that helps to get human scores, if there are none and people can rate the outputs."""
+    """Suggest the command that chooses items for people to rate, if the data has no human scores and people
+    can rate its outputs.
+    """
     result = assay_report.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
         return None
@@ -405,7 +414,7 @@ def _describe_accuracy_lost_by_single_metric(
     assay_report: AssayReport, best_metric: MetricAccuracy
 ) -> Claim | None:
     """Say how much accuracy is lost by using the best metric everywhere instead of the best metric in each
-    context.
+    context, such as each domain.
     """
     regrets = []
     for column in assay_report.context_columns:

@@ -10,9 +10,9 @@ _PAIRWISE = "pairwise"
 _FEWEST_RATERS = 2
 
 
-def list_user_questions_about_judges(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions that can be asked about the judges in a data set, with the commands that answer
-    them.
+def list_questions_about_judges(check_result: CheckContent) -> list[CheckedQuestion]:
+    """List questions that users may ask about judges (models that rate outputs), with the command that
+    answers each and what the data lacks for it.
     """
     verdicts = check_result.verdicts
     if verdicts is None:
@@ -35,7 +35,7 @@ def list_user_questions_about_judges(check_result: CheckContent) -> list[Checked
 
 
 def _describe_missing_human_labels(judge_verdicts: CheckedVerdicts) -> str | None:
-    """Say that human labels are missing, and where they can come from. None if there are labels."""
+    """Say that human labels are missing, and how to add them. None if there are labels."""
     if judge_verdicts.labelled:
         return None
     column = "better" if judge_verdicts.kind == _PAIRWISE else "human"
@@ -45,7 +45,7 @@ def _describe_missing_human_labels(judge_verdicts: CheckedVerdicts) -> str | Non
 
 
 def _describe_missing_raters(judge_verdicts: CheckedVerdicts) -> str | None:
-    """Say that verdicts of more people are needed. None if there are enough raters."""
+    """Say that the verdicts of more people are needed. None if there are enough raters."""
     if len(judge_verdicts.raters) >= _FEWEST_RATERS:
         return None
     return (
@@ -55,7 +55,9 @@ def _describe_missing_raters(judge_verdicts: CheckedVerdicts) -> str | None:
 
 
 def _describe_missing_model_family_columns(judge_verdicts: CheckedVerdicts) -> str | None:
-    """Name the columns that must say to which family judges and systems belong. None if they are known."""
+    """Name the missing columns that say to which model family judges and systems belong. None if the data has
+    them.
+    """
     if judge_verdicts.has_families:
         return None
     if judge_verdicts.kind == _PAIRWISE:

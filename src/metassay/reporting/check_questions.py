@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from metassay.reporting.check_judge_questions import list_user_questions_about_judges
+from metassay.reporting.check_judge_questions import list_questions_about_judges
 from metassay.reporting.wording import find_task, format_count, format_number, format_plural
 from metassay.results.check import (
     DATA,
@@ -29,38 +29,40 @@ _NEEDS_OUTPUTS = "needs the outputs: add --join FILE, or --column output=COLUMN 
 
 
 def list_user_questions_answerable_first(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions that can be asked about a data set. Those that its columns can answer come first."""
+    """List questions that users may ask about a data set, each with the command that answers it. Questions
+    that the data can answer come first.
+    """
     if check_result.kind == VERDICTS:
-        questions = list_user_questions_about_judges(check_result)
+        questions = list_questions_about_judges(check_result)
     elif check_result.kind == PAIRS:
-        questions = _list_user_questions_about_given_pairs(check_result)
+        questions = _list_questions_about_pairs(check_result)
     else:
-        questions = _list_user_questions_about_metrics(check_result)
+        questions = _list_questions_about_metrics(check_result)
     return sorted(questions, key=lambda question: question.missing is not None)
 
 
-def _list_user_questions_about_metrics(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions about metrics and systems that a data set of outputs or of metric scores can
-    answer.
+def _list_questions_about_metrics(check_result: CheckContent) -> list[CheckedQuestion]:
+    """List questions about metrics and systems, each with the command that answers it and what the data lacks
+    for it.
     """
     questions = [
-        _build_user_question_on_error_detection(check_result),
-        _build_user_question_on_better_system(check_result),
+        _build_question_on_error_detection(check_result),
+        _build_question_on_better_system(check_result),
     ]
     task = find_task(check_result.task)
     if task is None or not task.is_ranking:
         questions += [
-            _build_user_question_on_metric_ranking(check_result),
-            _build_user_question_on_preferred_system(check_result),
-            *_build_user_question_on_best_two_systems(check_result),
-            _build_user_question_on_favoured_systems(check_result),
-            *_build_user_question_on_items_to_rate(check_result),
+            _build_question_on_metric_ranking(check_result),
+            _build_question_on_preferred_system(check_result),
+            *_build_question_on_best_two_systems(check_result),
+            _build_question_on_favoured_systems(check_result),
+            *_build_question_on_items_to_rate(check_result),
         ]
     return questions
 
 
-def _list_user_questions_about_given_pairs(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions about metrics that a data set of given pairs can answer."""
+def _list_questions_about_pairs(check_result: CheckContent) -> list[CheckedQuestion]:
+    """List questions about metrics for data that consists of pairs of a better and a worse output."""
     command = f"metassay assay --pairs {DATA}"
     questions = [CheckedQuestion("which metric prefers the better output most often?", command)]
     for column, values in check_result.contexts.items():
@@ -74,7 +76,7 @@ def _list_user_questions_about_given_pairs(check_result: CheckContent) -> list[C
     return questions
 
 
-def _build_user_question_on_error_detection(check_result: CheckContent) -> CheckedQuestion:
+def _build_question_on_error_detection(check_result: CheckContent) -> CheckedQuestion:
     missing = None
     if check_result.kind == SCORES:
         missing = _NEEDS_OUTPUTS
@@ -83,7 +85,7 @@ def _build_user_question_on_error_detection(check_result: CheckContent) -> Check
     return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
 
 
-def _build_user_question_on_better_system(check_result: CheckContent) -> CheckedQuestion:
+def _build_question_on_better_system(check_result: CheckContent) -> CheckedQuestion:
     missing = "there is one system only" if len(check_result.systems) < 2 else None
     if check_result.kind == SCORES:
         missing = _NEEDS_OUTPUTS
@@ -92,7 +94,7 @@ def _build_user_question_on_better_system(check_result: CheckContent) -> Checked
     )
 
 
-def _build_user_question_on_metric_ranking(check_result: CheckContent) -> CheckedQuestion:
+def _build_question_on_metric_ranking(check_result: CheckContent) -> CheckedQuestion:
     question = "which metric ranks systems as people do?"
     human, _ = _choose_human_score(check_result)
     command = f"metassay rank {DATA} --human {_quote_column_for_command(human)}"
@@ -102,7 +104,7 @@ def _build_user_question_on_metric_ranking(check_result: CheckContent) -> Checke
     return CheckedQuestion(question, command, _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS))
 
 
-def _build_user_question_on_preferred_system(check_result: CheckContent) -> CheckedQuestion:
+def _build_question_on_preferred_system(check_result: CheckContent) -> CheckedQuestion:
     human, rated = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
     test_set = _choose_test_set_with_most_ratings(check_result, human)
@@ -117,9 +119,9 @@ def _build_user_question_on_preferred_system(check_result: CheckContent) -> Chec
     )
 
 
-def _build_user_question_on_best_two_systems(check_result: CheckContent) -> list[CheckedQuestion]:
-    """Say how many more items must be rated to show which of the two best systems is better. Empty if that is
-    known.
+def _build_question_on_best_two_systems(check_result: CheckContent) -> list[CheckedQuestion]:
+    """Say how many more items must be rated to show which of the two best systems is better. The list is
+    empty if this is already known.
     """
     pair = check_result.undecided_systems
     if pair is None:
@@ -142,7 +144,7 @@ def _build_user_question_on_best_two_systems(check_result: CheckContent) -> list
     ]
 
 
-def _build_user_question_on_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
+def _build_question_on_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
     human, _ = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
     if len(check_result.systems) < 2:
@@ -154,8 +156,10 @@ def _build_user_question_on_favoured_systems(check_result: CheckContent) -> Chec
     )
 
 
-def _build_user_question_on_items_to_rate(check_result: CheckContent) -> list[CheckedQuestion]:
-    """Suggest to have items rated with the command `annotate`, unless all are rated already."""
+def _build_question_on_items_to_rate(check_result: CheckContent) -> list[CheckedQuestion]:
+    """Suggest the command that chooses items for people to rate. The list is empty if all items are rated
+    already.
+    """
     human, rated = _choose_human_score(check_result)
     items = check_result.items
     test_set = _choose_test_set_with_most_ratings(check_result, human)
@@ -171,7 +175,7 @@ def _build_user_question_on_items_to_rate(check_result: CheckContent) -> list[Ch
 
 
 def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:
-    """Choose the human score with the most rated items, and return its name with the number of items."""
+    """Choose the human score with the most rated items, and return its name and the number of these items."""
     if not check_result.rated_items:
         return None, 0
     human = max(check_result.rated_items, key=lambda name: check_result.rated_items[name])
@@ -194,7 +198,7 @@ def _format_test_set_filter_options(test_set: CheckedTestSet | None) -> str:
 
 
 def _quote_column_for_command(column: str | None) -> str:
-    """Quote the name of a column for use in a shell command. `COLUMN` stands for an unknown name."""
+    """Quote the name of a column for a shell command. `COLUMN` stands for an unknown name."""
     return "COLUMN" if column is None else shlex.quote(column)
 
 

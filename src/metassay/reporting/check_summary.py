@@ -1,4 +1,4 @@
-"""The sentences that summarize what `check` found, by what a row of the data is."""
+"""Sentences with which the command `check` summarises a data set."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _VERDICT_WORDS = {
 
 
 def build_check_verdict(check_result: CheckContent) -> list[Claim]:
-    """Build the lines with which `check` begins. The first says what a data set contains; further lines give
-    the directions of scores and what is left out.
+    """Write the sentences at the top of the output of `check`: what the data set contains, whether higher
+    scores are better, and what was left out.
     """
     if check_result.kind == SCORES:
         lines = _summarize_dataset_of_metric_scores(check_result)
@@ -86,7 +86,7 @@ def _summarize_dataset_of_metric_scores(check_result: CheckContent) -> list[str]
 
 
 def _describe_whether_higher_is_better(scores: Sequence[ScoreSummary]) -> str:
-    """Say whether higher scores are better, and name the scores of which lower is better."""
+    """Say for which scores lower is better, or that higher is better for all."""
     lower = [score.score for score in scores if score.better == LOWER]
     if not lower:
         return "Higher is better for all scores. To change this, add --lower-is-better NAMES to a command."
@@ -104,7 +104,9 @@ def _describe_human_scores(check_result: CheckContent) -> str:
 
 
 def _summarize_dataset_of_judge_verdicts(check_result: CheckContent, verdicts: CheckedVerdicts) -> list[str]:
-    """Summarise a data set of judges' verdicts: the judges, what they judged, and the human labels."""
+    """Summarise a data set of verdicts by judges: how many there are, who the judges are, and which human
+    labels exist.
+    """
     noun, unit, units = _VERDICT_WORDS[verdicts.kind]
     questions = f"{format_count(verdicts.questions)} {unit if verdicts.questions == 1 else units}"
     if not verdicts.judges:
@@ -137,7 +139,7 @@ def _describe_human_labels(verdicts: CheckedVerdicts) -> str:
 
 
 def _format_number_of_references(check_result: CheckContent) -> str:
-    """Write how many references an output has: `1 reference`, or `1 to 3 references`."""
+    """Write how many references the outputs have: `1 reference`, or `1 to 3 references`."""
     counts = sorted(int(number) for number in check_result.references)
     if not counts:
         return "no reference"

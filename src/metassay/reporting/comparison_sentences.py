@@ -1,4 +1,4 @@
-"""Sentences on what changed between two assays, and what `compare` prints."""
+"""Sentences on what changed between two assays, and what the command `compare` prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ COLUMNS = ("metric", "before", "after", "difference", "low", "high", "p_holm")
 
 
 def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels = SPECS) -> list[str]:
-    """Describe the changes between two runs that are larger than chance explains."""
+    """Write a sentence for each change between two runs that is larger than chance explains, for example in
+    the accuracy of a metric.
+    """
     sentences = []
     for change in comparison.accuracies:
         if change.moved:
@@ -41,15 +43,13 @@ def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels 
 def describe_unshared_outputs_and_metrics(
     comparison: RunComparison, shared_outputs: SharedOutputs
 ) -> list[str]:
-    """Describe which outputs and metrics are in only one of two compared runs."""
+    """Say which outputs and metrics only one of two compared runs has."""
     sentences = []
     if not shared_outputs.have_same_texts:
         sentences.append(
-            f"The runs use different data: {shared_outputs.before} outputs before and"
-            f" {shared_outputs.after} now;"
-            f" {shared_outputs.in_both} have the same item and system, {shared_outputs.identical} of them"
-            " the same text."
-            " A change may come from the data, not from the metric."
+            f"The runs use different data: {shared_outputs.before} outputs before and {shared_outputs.after}"
+            f" now; {shared_outputs.in_both} have the same item and system, {shared_outputs.identical} of"
+            " them the same text. A change may come from the data, not from the metric."
         )
     for metrics, run in (
         (comparison.metrics_only_before, "earlier"),
@@ -61,8 +61,8 @@ def describe_unshared_outputs_and_metrics(
 
 
 def describe_how_runs_were_paired(*, paired: bool) -> str:
-    """Say whether two runs were compared item by item, because they have the same items, or as independent
-    samples.
+    """Say whether two runs were compared item by item, because they have the same items and systems, or as
+    independent samples.
     """
     if paired:
         return "Paired comparison: both runs have the same items and systems."
@@ -83,7 +83,9 @@ def _describe_context_in_sentence(context_column: str, context: str) -> str:
 
 
 def build_compare_verdict(compare_result: CompareContent) -> list[Claim]:
-    """Build sentences on what changed from each run to the next. The scope of each names both runs."""
+    """Write the main sentences of the command `compare`: what changed from each run to the next. Each
+    sentence is stored with the names of both runs.
+    """
     claims = []
     for comparison in compare_result.comparisons:
         scope = f"{comparison.before} → {comparison.after}"

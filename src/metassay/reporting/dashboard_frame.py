@@ -25,7 +25,7 @@ def _read_style_and_script() -> tuple[str, str]:
 
 @cache
 def build_dashboard_policy() -> str:
-    """Build the content security policy (CSP) of the dashboard, which allows forms to be sent only to the
+    """Build the content security policy (CSP) of the dashboard. It allows forms to be sent only to the
     dashboard itself.
     """
     style, script = _read_style_and_script()
@@ -48,7 +48,9 @@ def render_dashboard_page(template: str, **content: Any) -> str:
 
 
 def render_error_page(title: str, message: str) -> str:
-    """Render an error page of the dashboard. The second line of the message says what to do."""
+    """Render an error page of the dashboard. The first line of the message says what is wrong, the second
+    what to do.
+    """
     problem, _, remedy = message.partition("\n")
     return render_dashboard_page(
         "dashboard.html.j2", kind="problem", title=title, problem=problem, remedy=remedy

@@ -1,4 +1,4 @@
-"""The summary of the data in sentences, the same on every page and on the screen."""
+"""Sentences that summarise the data. They are the same on every page and in the terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _MOST_NAMES = 12
 
 
 def describe_data_used(data_summary: DataSummary | None) -> list[str]:
-    """Describe which data was used, what was left out and why, and which scores are better when lower."""
+    """Say which data was used, what was left out and why, and for which scores lower is better."""
     if data_summary is None:
         return []
     return [
         _describe_data_counts(data_summary),
-        *describe_left_out_rows_and_empty_outputs(data_summary),
+        *describe_left_out_data(data_summary),
         *describe_ignored_columns(data_summary),
     ]
 
 
-def describe_left_out_rows_and_empty_outputs(data_summary: DataSummary | None) -> list[str]:
+def describe_left_out_data(data_summary: DataSummary | None) -> list[str]:
     """Say how many rows were left out and why, and how many outputs are empty. The list is empty if neither
     occurred.
     """
@@ -49,7 +49,7 @@ def describe_left_out_rows_and_empty_outputs(data_summary: DataSummary | None) -
 
 
 def describe_ignored_columns(data_summary: DataSummary | None) -> list[str]:
-    """Name the columns that were ignored and why, and say which scores are better when lower."""
+    """Name the columns that were ignored and why, and say for which scores lower or higher is better."""
     if data_summary is None:
         return []
     sentences = []
@@ -79,7 +79,7 @@ def _describe_data_counts(data_summary: DataSummary) -> str:
 
 
 def _describe_score_directions(data_summary: DataSummary) -> list[str]:
-    """Name the scores of which lower is better, and those of which higher is better."""
+    """Name the scores for which lower is better, and those for which higher is better."""
     sentences = []
     for better in (LOWER, HIGHER):
         names = [score.score for score in data_summary.scores if score.better == better]

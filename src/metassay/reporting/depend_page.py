@@ -19,11 +19,11 @@ from metassay.reporting.sections.depend import (
     DEPEND_SECTIONS,
     build_charts_of_favoured_systems,
     build_system_dependence_row,
-    describe_gains_from_predicted_human_scores,
+    describe_gains_of_conversion,
     explain_expected_deviation_of_systems,
     explain_terms_of_system_dependence,
     explain_test_for_favoured_systems,
-    list_rows_by_context_and_data_change,
+    list_local_and_sensitivity_rows,
 )
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -55,7 +55,9 @@ def build_system_dependence_page(
     curves_by_dataset: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
 ) -> Page:
-    """Build the report page of a `depend` result. Without curves it has no charts of single metrics."""
+    """Build the report page of the command `depend`, which shows which systems each metric favours. It has
+    charts of single metrics only if curves are given.
+    """
     dependence_report = prepare_system_dependence_report(dependence_result, curves_by_dataset, metric_labels)
     return Page(
         kicker="System dependence",
@@ -71,14 +73,18 @@ def prepare_system_dependence_report(
     curves_by_dataset: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
 ) -> DependReport:
-    """Combine a `depend` result with the labels of its metrics and the curves that its charts draw."""
+    """Combine the result of the command `depend` with the labels of its metrics and the curves for its
+    charts.
+    """
     if metric_labels is None:
         metric_labels = MetricLabels(entry.metric for entry in dependence_result.metrics)
     return DependReport(dependence_result, metric_labels, curves_by_dataset or {})
 
 
 def list_main_findings_on_favoured_systems(dependence_report: DependReport) -> list[Claim]:
-    """Build the statements at the top of a `depend` report, for each data set."""
+    """Write the main statements of a `depend` report for each data set: how many metrics favour some systems,
+    and which metric treats systems most alike.
+    """
     claims = []
     for dataset in dependence_report.dataset_names:
         prefix = dependence_report.get_sentence_opening_for_dataset(dataset)
@@ -93,32 +99,32 @@ def list_main_findings_on_favoured_systems(dependence_report: DependReport) -> l
 
 
 def _describe_favoured_systems_in_dataset(
-    dependence_report: DependReport, dependences_on_system: Sequence[MetricDependence]
+    dependence_report: DependReport, metric_dependences: Sequence[MetricDependence]
 ) -> list[Claim]:
     # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
-    informed = [entry for entry in dependences_on_system if not entry.uninformed]
+    informed = [entry for entry in metric_dependences if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     return [
         _describe_metrics_that_favour_systems(dependence_report, informed),
-        _describe_metric_that_treats_systems_most_alike(dependence_report, informed),
+        _describe_least_dependent_metric(dependence_report, informed),
     ]
 
 
 def _describe_metrics_that_favour_systems(
-    dependence_report: DependReport, dependences_on_system: Sequence[MetricDependence]
+    dependence_report: DependReport, metric_dependences: Sequence[MetricDependence]
 ) -> Claim:
-    """Say how many metrics favour some systems, and which metric favours one of them most."""
+    """Say how many metrics favour some systems, and for which metric the preference is strongest."""
     by = dependence_report.result.by
-    unfair = find_metrics_that_favour_systems(dependences_on_system)
-    if all(entry.p_fair is None for entry in dependences_on_system):
+    unfair = find_metrics_that_favour_systems(metric_dependences)
+    if all(entry.p_fair is None for entry in metric_dependences):
         sentence = f"It could not be tested whether a metric favours some {by}s."
         return Claim(kind="unanswered", sentence=sentence)
     if not unfair:
         sentence = f"No metric is shown to favour any {by}."
         return Claim(kind="finding", sentence=sentence)
     worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
-    counts = f"{len(unfair)} of {format_plural(len(dependences_on_system), 'metric')}"
+    counts = f"{len(unfair)} of {format_plural(len(metric_dependences), 'metric')}"
     label = dependence_report.labels[worst.metric]
     most = f"{label} favours {worst.most_favoured} over {worst.most_disadvantaged}"
     sentence = (
@@ -133,17 +139,17 @@ def _describe_metrics_that_favour_systems(
     )
 
 
-def _describe_metric_that_treats_systems_most_alike(
-    dependence_report: DependReport, dependences_on_system: Sequence[MetricDependence]
+def _describe_least_dependent_metric(
+    dependence_report: DependReport, metric_dependences: Sequence[MetricDependence]
 ) -> Claim:
-    """Name the metric that treats systems most alike (lowest SysDep), the metrics tied with it, and the
-    SysDep of a constant score.
+    """Name the metric with the lowest system dependence (SysDep), which treats systems most alike, and the
+    metrics tied with it.
     """
-    least = min(dependences_on_system, key=lambda entry: (entry.sysdep, entry.metric))
+    least = min(metric_dependences, key=lambda entry: (entry.sysdep, entry.metric))
     tied = [
         entry.metric
-        for entry in dependences_on_system
-        if entry is not least and _do_intervals_of_system_dependence_overlap(entry, least)
+        for entry in metric_dependences
+        if entry is not least and _do_intervals_overlap(entry, least)
     ]
     value = f"{format_number(least.sysdep)} points of {dependence_report.result.human}"
     if least.low is not None:
@@ -167,11 +173,9 @@ def _describe_metric_that_treats_systems_most_alike(
     )
 
 
-def _do_intervals_of_system_dependence_overlap(
-    first_dependence: MetricDependence, second_dependence: MetricDependence
-) -> bool:
-    """Return whether the 95 % intervals of two system dependences (SysDep) overlap. A missing interval counts
-    as overlapping.
+def _do_intervals_overlap(first_dependence: MetricDependence, second_dependence: MetricDependence) -> bool:
+    """Return whether the 95 % intervals of the system dependence (SysDep) of two metrics overlap. A missing
+    interval counts as overlapping.
     """
     if (
         first_dependence.low is None
@@ -183,12 +187,10 @@ def _do_intervals_of_system_dependence_overlap(
     return first_dependence.low <= second_dependence.high and second_dependence.low <= first_dependence.high
 
 
-def render_files_of_fitted_curves_and_charts(
+def render_curve_and_chart_files(
     dependence_result: DependContent, curves_by_dataset: CurvesByDataset
 ) -> dict[str, Any]:
-    """Render the fitted curves and the charts of all metrics as files. The keys are the paths of the
-    files.
-    """
+    """Render the fitted curves and the charts of all metrics as files. Returns the contents by path."""
     dependence_report = prepare_system_dependence_report(dependence_result, curves_by_dataset)
     files: dict[str, Any] = {"results/curves.json": msgspec.to_builtins(curves_by_dataset)}
     for entry in dependence_result.metrics:
@@ -210,11 +212,11 @@ def describe_system_dependence_result(dependence_result: DependContent) -> list[
         entries = [entry for entry in dependence_result.metrics if entry.dataset == dataset]
         scores = f"{dataset}, against {dependence_result.human}"
         title = f"Dependence on {dependence_result.by}, {scores} (least dependent first)"
-        rows = [_build_system_dependence_row_for_terminal(entry, labels) for entry in entries]
+        rows = [_build_terminal_row(entry, labels) for entry in entries]
         blocks.append(
             Table(rows, title=title, most_important=MOST_IMPORTANT_COLUMNS, most_rows=MOST_METRICS, digits=2)
         )
-        local_rows, sensitivity_rows = list_rows_by_context_and_data_change(entries, labels)
+        local_rows, sensitivity_rows = list_local_and_sensitivity_rows(entries, labels)
         blocks.append(
             Details(
                 [
@@ -226,9 +228,9 @@ def describe_system_dependence_result(dependence_result: DependContent) -> list[
         corrections = [row for row in dependence_result.corrections if row.dataset == dataset]
         if corrections:
             blocks += convert_sentences_to_lines(
-                describe_gains_from_predicted_human_scores(corrections, dependence_result.human, labels)
+                describe_gains_of_conversion(corrections, dependence_result.human, labels)
             )
-            blocks.append(Details([_build_table_of_predicted_human_scores(corrections, labels)]))
+            blocks.append(Details([_build_prediction_table(corrections, labels)]))
     return [
         *blocks,
         Line(explain_expected_deviation_of_systems(dependence_result.by, dependence_result.human)),
@@ -243,19 +245,15 @@ def describe_system_dependence_result(dependence_result: DependContent) -> list[
     ]
 
 
-def _build_system_dependence_row_for_terminal(
-    dependence_on_system: MetricDependence, metric_labels: MetricLabels
-) -> Row:
-    row = build_system_dependence_row(dependence_on_system, metric_labels)
+def _build_terminal_row(metric_dependence: MetricDependence, metric_labels: MetricLabels) -> Row:
+    row = build_system_dependence_row(metric_dependence, metric_labels)
     del row["explained"]
-    worst_inversion = next(iter(dependence_on_system.inversions), None)
+    worst_inversion = next(iter(metric_dependence.inversions), None)
     worst = None if worst_inversion is None else f"{worst_inversion.better} > {worst_inversion.worse}"
     return row | {"worst": worst}
 
 
-def _build_table_of_predicted_human_scores(
-    score_predictions: Sequence[Correction], metric_labels: MetricLabels
-) -> Table:
+def _build_prediction_table(score_predictions: Sequence[Correction], metric_labels: MetricLabels) -> Table:
     rows = [{**asdict(row), "metric": metric_labels[row.metric]} for row in score_predictions]
     title = "Agreement with human scores on segments that were not used for fitting"
     return Table(select_columns(rows, CORRECTION_COLUMNS), title=title)

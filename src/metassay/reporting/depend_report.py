@@ -18,8 +18,8 @@ CurvesByDataset = dict[str, dict[str, MetricCurves]]
 
 @dataclass(frozen=True)
 class DependReport(ResultReport[DependContent]):
-    """A `depend` result prepared for its report, with the labels of its metrics and the curves that its
-    charts draw.
+    """The result of the command `depend`, prepared for its report with the labels of the metrics and the
+    curves for the charts.
     """
 
     curves: CurvesByDataset = field(default_factory=dict)
@@ -33,29 +33,29 @@ class DependReport(ResultReport[DependContent]):
         """Return the results of all metrics on one data set."""
         return [entry for entry in self.result.metrics if entry.dataset == dataset]
 
-    def get_curves_that_predict_human_scores(
-        self, dependence_on_system: MetricDependence
-    ) -> MetricCurves | None:
-        """Return the curves that predict the human score from a metric. None if the run did not save them."""
-        return self.curves.get(dependence_on_system.dataset, {}).get(dependence_on_system.metric)
+    def get_curves(self, metric_dependence: MetricDependence) -> MetricCurves | None:
+        """Return the curves that predict human scores from the scores of a metric. None if the run did not
+        save them.
+        """
+        return self.curves.get(metric_dependence.dataset, {}).get(metric_dependence.metric)
 
     def get_sentence_opening_for_dataset(self, dataset: str) -> str:
-        """Return the words with which a sentence about a data set begins. They are empty if there is only one
-        data set.
+        """Return the name of the data set as the beginning of a sentence, such as `en-de: `. It is empty if
+        there is only one data set.
         """
         return f"{dataset}: " if len(self.dataset_names) > 1 else ""
 
     def get_dataset_caption_suffix(self, dataset: str) -> str:
-        """Return the words with which a caption about a data set ends. They are empty if there is only one
-        data set.
+        """Return the name of the data set as the end of a caption, such as `, en-de`. It is empty if there is
+        only one data set.
         """
         return f", {dataset}" if len(self.dataset_names) > 1 else ""
 
 
 def find_metrics_that_favour_systems(
-    dependences_on_system: Sequence[MetricDependence],
+    metric_dependences: Sequence[MetricDependence],
 ) -> list[MetricDependence]:
     """Find the metrics that are shown to favour some systems (p ≤ .05 after Holm's correction)."""
-    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences_on_system]
+    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in metric_dependences]
     adjusted = adjust_p_values_by_holm(p_values).tolist()
-    return [entry for entry, p in zip(dependences_on_system, adjusted) if p <= SIGNIFICANT]
+    return [entry for entry, p in zip(metric_dependences, adjusted) if p <= SIGNIFICANT]

@@ -40,7 +40,9 @@ MOST_IMPORTANT_COLUMNS = ("system", "ranks", "estimate", "low", "high", "labels_
 
 
 def build_estimate_page(estimate_result: EstimateContent) -> Page:
-    """Build the report page of an `estimate` result."""
+    """Build the report page of the command `estimate`, which estimates the human scores of systems from few
+    ratings.
+    """
     labels = MetricLabels(candidate.metric for candidate in estimate_result.candidates)
     return Page(
         kicker="Estimates from few labels",
@@ -53,8 +55,8 @@ def build_estimate_page(estimate_result: EstimateContent) -> Page:
 
 
 def build_estimate_verdict(estimate_result: EstimateContent) -> list[Claim]:
-    """Build the sentences at the top of an `estimate` report: which systems may be best, and how many human
-    labels a metric saves.
+    """Write the main sentences of an `estimate` report: which systems may be best, and how many human labels
+    a metric saves.
     """
     return convert_sentences_to_findings(
         [
@@ -133,7 +135,8 @@ def _describe_human_labels_saved_by_metric(estimate_result: EstimateContent) -> 
 
 
 def count_labels_needed_without_metric(labelled_items: int, all_items: int, share_saved: float) -> float:
-    """Count how many human labels would be as precise as the given labels together with a metric.
+    """Compute how many human labels alone would give estimates as precise as the given labels together with a
+    metric.
 
     The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.
     """
@@ -141,8 +144,8 @@ def count_labels_needed_without_metric(labelled_items: int, all_items: int, shar
 
 
 def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[str]:
-    """List the reasons to doubt estimated human scores, such as too few labels or items that are no random
-    sample.
+    """List the reasons to doubt estimated human scores, such as too few labels, or items that are not a
+    random sample.
     """
     doubts = []
     sample = estimate_result.sample
@@ -151,10 +154,9 @@ def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[st
         doubts.append(
             f"The labelled items are not a random sample: their mean {label} is"
             f" {format_number(sample.labelled_mean, digits=3)}, that of all items"
-            f" {format_number(sample.mean_of_all, digits=3)} (p {format_p_value(sample.p)}, permutation"
-            " test over all"
-            " metrics). The estimates may be biased. If you know the probability of each item to be chosen,"
-            " add it as a column named probability."
+            f" {format_number(sample.mean_of_all, digits=3)} (p {format_p_value(sample.p)}, permutation test"
+            " over all metrics). The estimates may be biased. If you know the probability of each item to be"
+            " chosen, add it as a column named probability."
         )
     copies = [candidate.metric for candidate in estimate_result.candidates if candidate.copies_labels]
     if copies:
@@ -194,8 +196,8 @@ def choose_decimals_for_estimates(estimates: Iterable[Interval]) -> int:
 
 
 def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
-    """Describe estimated human scores for the terminal: the answer, reasons to doubt it, and tables of
-    systems and differences.
+    """Describe estimated human scores for the terminal: which systems may be best, reasons to doubt this, and
+    tables.
     """
     blocks: list[Block] = [
         *convert_sentences_to_lines(claim.sentence for claim in estimate_result.verdict),
@@ -218,7 +220,9 @@ def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
 def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
 ) -> list[Line | Table]:
-    """Build a table of systems, and a table of the system differences whose interval does not contain 0."""
+    """Build a table of the systems, and a table of the pairs of systems that differ (the interval of the
+    difference does not contain 0).
+    """
     digits = choose_decimals_for_estimates(system.estimate for system in systems)
     system_rows = []
     for system in systems:

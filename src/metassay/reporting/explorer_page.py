@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from metassay.metrics.labels import get_metric_labels
 from metassay.reporting.dashboard_frame import render_dashboard_page
-from metassay.reporting.pair_cards import build_template_values_of_pair
+from metassay.reporting.pair_cards import build_pair_card
 from metassay.reporting.wording import format_count, format_percent, format_percent_interval
 from metassay.results.pair_explorer import (
     OUTCOMES,
@@ -25,16 +25,14 @@ LONGEST_MENU = 300
 
 
 class LinkBuilder(Protocol):
-    """A function that returns a link to the pair explorer in which some fields of the current query are
-    changed.
-    """
+    """A function that returns a link to the page of pairs with some of the current filters changed."""
 
     def __call__(self, **changes: Any) -> str:
-        """Return a link to the pair explorer in which the given fields of the query are changed."""
+        """Return a link to the page of pairs in which the given filters are changed."""
 
 
 def render_pair_explorer_page(pair_explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
-    """Render the dashboard page with the pairs of a run that match the filters of the user."""
+    """Render the dashboard page with those pairs of outputs of a run that match the filters of the user."""
     labels = get_metric_labels([*pair_explorer_content.metrics, *pair_explorer_content.other_metrics])
     query = pair_explorer_content.page.query
     chips = _list_removable_filters(query, labels, build_link)
@@ -51,10 +49,10 @@ def render_pair_explorer_page(pair_explorer_content: ExplorerContent, build_link
         chips=chips,
         span=_format_range_of_listed_pairs(pair_explorer_content),
         searched=_describe_rows_searched_for_text(pair_explorer_content),
-        outcome_rows=_build_rows_of_right_and_wrong_shares(pair_explorer_content, labels, build_link),
+        outcome_rows=_build_outcome_share_rows(pair_explorer_content, labels, build_link),
         contexts=_build_accuracy_by_context_table(pair_explorer_content, labels, build_link),
         joint_table=_build_table_comparing_two_metrics(pair_explorer_content, build_link),
-        pairs=_build_template_values_of_pairs(pair_explorer_content, labels),
+        pairs=_build_pair_cards(pair_explorer_content, labels),
         count=format_count,
     )
 
@@ -62,7 +60,7 @@ def render_pair_explorer_page(pair_explorer_content: ExplorerContent, build_link
 def _list_removable_filters(
     query: PairQuery, labels: Labels, build_link: LinkBuilder
 ) -> list[dict[str, str]]:
-    """List the active filters of a search for pairs, each with a link that removes it."""
+    """List the filters that the user has set, each with a link that removes it."""
     chips: list[dict[str, str]] = []
 
     def add_chip(text: str, kind: str = "", /, **without: Any) -> None:
@@ -90,7 +88,7 @@ def _list_removable_filters(
 
 
 def _format_range_of_listed_pairs(pair_explorer_content: ExplorerContent) -> str:
-    """Write which of the matching pairs the current page shows, for example `21–40`."""
+    """Write which of the matching pairs the page shows, for example `21–40`."""
     if not pair_explorer_content.page.listed:
         return ""
     first = (pair_explorer_content.page.query.page - 1) * PAIRS_PER_PAGE + 1
@@ -99,7 +97,7 @@ def _format_range_of_listed_pairs(pair_explorer_content: ExplorerContent) -> str
 
 
 def _describe_rows_searched_for_text(pair_explorer_content: ExplorerContent) -> dict[str, Any] | None:
-    """Describe which part of a large run was searched for a text. None if the whole run was searched."""
+    """Return which rows of a large run were searched for a text. None if all rows were searched."""
     searched_rows = pair_explorer_content.page.matching.searched_rows
     if searched_rows is None or pair_explorer_content.search_parts == 1:
         return None
@@ -112,10 +110,11 @@ def _describe_rows_searched_for_text(pair_explorer_content: ExplorerContent) -> 
     }
 
 
-def _build_rows_of_right_and_wrong_shares(
+def _build_outcome_share_rows(
     pair_explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> list[dict[str, Any]]:
-    """Build a table row for each metric with the shares of pairs that it gets right, tied and wrong.
+    """Build a table row for each metric with the shares of pairs in which it prefers the better output,
+    neither, or the worse output.
 
     `bars` are start and width of the bar of each outcome, in per cent.
     """
@@ -149,7 +148,9 @@ def _build_rows_of_right_and_wrong_shares(
 def _build_accuracy_by_context_table(
     pair_explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> dict[str, Any] | None:
-    """Build the table of the metrics' accuracies in the contexts of the column that the user has chosen."""
+    """Build the table with the accuracy of each metric for each value of the column that the user chose. None
+    if no accuracy is known.
+    """
     metrics_with_accuracy = {accuracy.metric for accuracy in pair_explorer_content.accuracies}
     metrics = [metric for metric in pair_explorer_content.shown_metrics if metric in metrics_with_accuracy]
     if not metrics:
@@ -183,7 +184,7 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> dict[st
 def _build_table_comparing_two_metrics(
     pair_explorer_content: ExplorerContent, build_link: LinkBuilder
 ) -> dict[str, Any] | None:
-    """Build a table that counts how two metrics decided the same pairs: both right, one wrong, and so on."""
+    """Build a table that counts on how many pairs two metrics are both right, both wrong, or differ."""
     counts = pair_explorer_content.page.joint_outcomes
     if not counts:
         return None
@@ -203,16 +204,12 @@ def _build_table_comparing_two_metrics(
     return {"columns": column_outcomes, "rows": rows, "total": format_count(sum(counts.values()))}
 
 
-def _build_template_values_of_pairs(
-    pair_explorer_content: ExplorerContent, metric_labels: Labels
-) -> list[dict[str, Any]]:
+def _build_pair_cards(pair_explorer_content: ExplorerContent, metric_labels: Labels) -> list[dict[str, Any]]:
     page = pair_explorer_content.page
     cards = []
     for number, pair in enumerate(page.pairs):
         pair_in_other_run = page.pairs_in_other_run[number] if page.pairs_in_other_run else None
         cards.append(
-            build_template_values_of_pair(
-                pair, pair_in_other_run, page.query, pair_explorer_content.task, metric_labels
-            )
+            build_pair_card(pair, pair_in_other_run, page.query, pair_explorer_content.task, metric_labels)
         )
     return cards

@@ -66,8 +66,8 @@ AGREEMENT_CAPTION = (
 
 @dataclass(frozen=True)
 class JoinedReport:
-    """The results of several commands on one data set, prepared for a common page. None stands for a command
-    that was not run.
+    """The results of several commands on one data set, prepared for a common page. A result is None if its
+    command was not run.
     """
 
     labels: MetricLabels
@@ -92,7 +92,7 @@ class JoinedReport:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics of all results without baselines. Those of the assay come first."""
+        """The metrics of all results, without baselines. Metrics of the assay come first."""
         rows = [row for ranking in self.global_rankings for row in ranking.metrics]
         baselines = {row.metric for row in rows if row.baseline}
         metrics = []
@@ -107,15 +107,15 @@ class JoinedReport:
 
     @property
     def meta_metrics(self) -> list[str]:
-        """The measures of agreement with human scores, such as soft pairwise accuracy (SPA), by which metrics
-        were ranked.
+        """The measures of agreement with human scores by which metrics were ranked, such as soft pairwise
+        accuracy (SPA).
         """
         return list(dict.fromkeys(ranking.meta_metric for ranking in self.global_rankings))
 
     @property
     def main_meta_metric(self) -> str | None:
-        """The measure of agreement with human scores for sentences and charts: soft pairwise accuracy (SPA)
-        if computed, else the first.
+        """The measure of agreement with human scores that sentences and charts use: soft pairwise accuracy
+        (SPA) if it was computed, or else the first one.
         """
         if SPA in self.meta_metrics:
             return SPA
@@ -129,8 +129,8 @@ class JoinedReport:
     def find_human_agreement(
         self, metric: str, meta_metric: str | None
     ) -> AveragedMetric | RankedMetric | None:
-        """Find how well a metric agrees with human scores. With several data sets, this is the average if
-        there is one.
+        """Find how well a metric agrees with human scores by one measure: the average over data sets if there
+        is one, or else the value on the first data set.
         """
         averages = [] if self.ranking is None else self.ranking.result.averages
         rankings: list[AverageRanking | Ranking] = [*averages, *self.global_rankings]
@@ -184,12 +184,12 @@ def build_joined_page(
     for result in (ranking, dependence, aggregation):
         notes += [] if result is None else result.notes
     return Page(
-        "All runs of one data set",
-        TITLE,
-        _write_joined_lead_sentences(joined_report),
-        sections,
-        _list_reasons_to_doubt_results(joined_report),
-        notes,
+        kicker="All runs of one data set",
+        title=TITLE,
+        lead=_write_joined_lead_sentences(joined_report),
+        sections=sections,
+        doubts=_list_reasons_to_doubt_results(joined_report),
+        notes=notes,
     )
 
 
@@ -212,13 +212,13 @@ def _label_metrics_of_all_results(
 
 
 def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
-    """Write the sentences at the top of the page: which metric to use, then the main statement of each
+    """Write the sentences at the top of the page: which metric to use, then the main statements of each
     result.
     """
     sentences = []
     if joined_report.assay is not None:
         sentences.append(joined_report.assay.result.verdict[0].sentence)
-    sentences += _describe_recommended_metric_in_other_results(joined_report)
+    sentences += _describe_recommended_metric_elsewhere(joined_report)
     if joined_report.ranking is not None:
         for ranking in joined_report.global_rankings:
             sentences.append(describe_best_metric(ranking, joined_report.ranking))
@@ -230,8 +230,10 @@ def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
     return sentences
 
 
-def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -> list[str]:
-    """Say how well the metric that the assay recommends does in the results of the other commands."""
+def _describe_recommended_metric_elsewhere(joined_report: JoinedReport) -> list[str]:
+    """Say how well the metric that the command `assay` recommends does in the results of `rank` and
+    `depend`.
+    """
     best = None if joined_report.assay is None else joined_report.assay.best_metric
     if best is None or not (joined_report.ranking or joined_report.dependence):
         return []
@@ -246,8 +248,8 @@ def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -
 
 
 def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, meta_metric: str) -> str:
-    """Say how well a metric agrees with people. If it does not have the first rank, name the metrics that
-    have.
+    """Say how well a metric agrees with people. If its rank is not the first, name the metrics with the first
+    rank.
     """
     label = get_meta_metric_label(meta_metric)
     row = joined_report.find_human_agreement(metric, meta_metric)
@@ -271,7 +273,7 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
 
 
 def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
-    """Say whether a metric is shown to favour some systems, or treats all alike as far as is known."""
+    """Say which system a metric favours over another, or that it is not shown to favour any."""
     entries = joined_report.find_system_dependences(metric)
     if joined_report.dependence is None or not entries:
         return "its system dependence was not measured"
@@ -332,7 +334,9 @@ def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[
 
 
 def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
-    """Write the lowest accuracy of a metric in any context, and the name of this context."""
+    """Write the lowest accuracy of a metric in any context, such as a domain, and the name of this
+    context.
+    """
     rows = [row for column in assay.context_columns for row in column.list_accuracies_per_context(metric)]
     if not rows:
         return None
@@ -362,7 +366,9 @@ def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: 
 
 
 def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
-    """Draw accuracy on pairs against agreement with people, if at least two metrics have both."""
+    """Draw the accuracy of each metric on pairs against its agreement with people, if at least two metrics
+    have both.
+    """
     if joined_report.assay is None or joined_report.main_meta_metric is None:
         return []
     points = []

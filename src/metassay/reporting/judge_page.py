@@ -63,7 +63,9 @@ ALTERNATIVE_TEST_COLUMNS = ("judge", "winning_rate", "advantage", "epsilon", "pa
 
 
 def build_judge_page(judge_result: JudgeContent) -> Page:
-    """Build the report page of a `judge` result, the most accurate judge first."""
+    """Build the report page of the command `judge`, which shows how far judges (models that rate outputs) can
+    be trusted.
+    """
     entries = sort_judges_by_accuracy(judge_result.judges)
     if len(entries) > 1:
         title = "Can these judges be trusted here, and whom do they favour?"
@@ -79,7 +81,7 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
 
 
 def list_main_findings_on_judges(judge_result: JudgeContent) -> list[Claim]:
-    """Build the statements at the top of a report about LLM judges, with the numbers that support them.
+    """Write the main statements of a report about LLM judges, with the numbers that support them.
 
     They say which judge to use, which to avoid, and which depend on the order; then comparisons.
     """
@@ -150,8 +152,8 @@ def _build_below_chance_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
 
 
 def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Say how often each judge changes its verdict when the two outputs are shown in the other order, worst
-    judge first.
+    """Say how often each judge changes its verdict if the two outputs are shown in the other order. The least
+    consistent judge comes first.
     """
     measured = [judge for judge in judges if judge.both_orders_same is not None]
     if not measured:
@@ -168,7 +170,8 @@ def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]
 
 
 def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, is_above: bool) -> bool:
-    """Return whether the accuracy of a judge is above (or below) chance, corrected for the number of judges.
+    """Return whether the accuracy of a judge is significantly above (or below) chance, corrected for the
+    number of judges.
 
     The 95 % interval is widened to the level that the correction asks for, as if it were normal.
     """
@@ -198,8 +201,8 @@ def _build_unknown_judge_accuracy_claim(judges: Sequence[JudgeEntry], judge_resu
 def _describe_judge_accuracy(
     judge: JudgeEntry, judge_result: JudgeContent, *, subject: str | None = None
 ) -> str:
-    """Say how often a judge agrees with people. The sentence begins with `subject`, or with the name of the
-    judge.
+    """Say how often a judge agrees with people. The sentence begins with `subject`, or else with the name of
+    the judge.
     """
     digits = choose_decimals_for_percentage(judge.low, judge.high)
     unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
@@ -216,8 +219,8 @@ def _describe_judge_accuracy(
 
 
 def _describe_judge_comparisons(judge_result: JudgeContent) -> list[str]:
-    """Say which judges can replace a rater, which model families they favour, and how their accuracy
-    changed.
+    """Say which judges can replace a human rater, which favour their own model family, and how the accuracy
+    of judges changed over time.
     """
     sentences = [
         _describe_alternative_annotator_test(entry)
@@ -240,17 +243,15 @@ def _describe_alternative_annotator_test(alternative_test: AlternativeTestEntry)
     outcome = "passes" if alternative_test.passes else "does not pass"
     return (
         f"{alternative_test.judge} {outcome} the alternative annotator test: at ε ="
-        f" {alternative_test.epsilon:g} it can replace"
-        f" {format_percent(alternative_test.winning_rate)} of {format_plural(len(tested), 'rater')} (half"
-        " are needed),"
-        " and it is at"
-        f" least as close to the others as they are in {format_percent(alternative_test.advantage)} of cases."
+        f" {alternative_test.epsilon:g} it can replace {format_percent(alternative_test.winning_rate)} of"
+        f" {format_plural(len(tested), 'rater')} (half are needed), and it is at least as close to the others"
+        f" as they are in {format_percent(alternative_test.advantage)} of cases."
     )
 
 
 def _describe_self_preference(self_preferences: Sequence[SelfPreference]) -> list[str]:
-    """Say which judges favour or disadvantage outputs of their own model family, and for which this is not
-    shown.
+    """Say which judges favour or disadvantage outputs of their own model family, or that none is shown to
+    favour them.
     """
     tested = [entry for entry in self_preferences if entry.own and entry.p_holm is not None]
     sentences = [
@@ -275,10 +276,9 @@ def _describe_family_preference(preference: SelfPreference) -> str:
     low, high = sorted(abs(end) for end in (preference.low or 0.0, preference.high or 0.0))
     return (
         f"{preference.judge} {verb} its own family {preference.family}: it rates them"
-        f" {format_number(abs(deviation))}"
-        f" {unit}"
-        f" {direction} {comparison} (95 % interval {format_number(low)} to {format_number(high)}; p"
-        f" {format_p_value(preference.p_holm)} after Holm's correction)."
+        f" {format_number(abs(deviation))} {unit} {direction} {comparison} (95 % interval"
+        f" {format_number(low)} to {format_number(high)}; p {format_p_value(preference.p_holm)} after Holm's"
+        " correction)."
     )
 
 
@@ -287,7 +287,7 @@ def _format_percentage_points(accuracy_difference: float) -> str:
 
 
 def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
-    """Describe the judges for the terminal. Columns without values are left out."""
+    """Describe for the terminal how far each judge can be trusted. Columns without values are left out."""
     judge_rows = [asdict(entry) for entry in judge_result.judges]
     has_accuracy = any(entry.pairs for entry in judge_result.judges)
     # Without human labels no pair is counted for accuracy, so that the verdicts are counted instead.

@@ -18,8 +18,8 @@ _LONGEST_GROUP = 3  # labels of metrics that decided alike; of longer groups the
 
 
 class MetricLabel(str):
-    """The label of a metric: a string such as `chrF++` that also stores the spec, such as
-    `chrf(word_order=2)`.
+    """The label of a metric as people read it, such as `chrF++`. It is a string that also stores the spec,
+    such as `chrf(word_order=2)`.
     """
 
     spec: str
@@ -66,14 +66,14 @@ class MetricLabels:
         return self._labels.get(self.get_representative_metric(spec), spec)
 
     def list_labels_of_metrics(self, metric_specs: Iterable[str]) -> list[str]:
-        """Return the labels of several metrics. Metrics that make the same decision on every pair share one
-        label.
+        """Return the labels of several metrics, each once. Metrics that make the same decision on every pair
+        of outputs share one label.
         """
         return list(dict.fromkeys(self[spec] for spec in metric_specs))
 
     def get_representative_metric(self, metric_spec: str) -> str:
-        """Return the metric that stands for all metrics with the same decision on every pair. By default it
-        is the metric itself.
+        """Return the metric that stands for a group of metrics with the same decision on every pair of
+        outputs. A metric without such a group stands for itself.
         """
         return self._representatives.get(metric_spec, metric_spec)
 
@@ -91,15 +91,15 @@ class MetricLabels:
         return re.sub(pattern, lambda match: self[match[0]], text)
 
     def has_own_table_row(self, metric_spec: str) -> bool:
-        """Return whether tables have a row for the metric. False if a metric with the same decisions stands
-        for it.
+        """Return whether tables have a row for a metric. They have none if a metric with the same decisions
+        stands for it.
         """
         return self.get_representative_metric(metric_spec) == metric_spec
 
 
 def _join_labels_of_equal_metrics(labels: Sequence[str]) -> str:
-    """Join the labels of metrics that make the same decision on every pair, as in `WIL = WIP`. Long lists end
-    in a count.
+    """Join the labels of metrics that make the same decision on every pair of outputs, as in `WIL = WIP`. Of
+    many labels, the last are counted.
     """
     if len(labels) <= _LONGEST_GROUP:
         return EQUALITY_SIGN.join(labels)

@@ -12,8 +12,8 @@ _LARGEST_SHARE = 0.99
 
 
 def describe_labels_saved(ranking: Ranking, rank_report: RankReport, tied_metrics: list[str]) -> str:
-    """Say how many human ratings the best metric saves: how many rated items are worth 100 rated items plus
-    the metric.
+    """Say how many human ratings the best metric saves: 100 ratings with the metric are as precise as, for
+    example, 117 ratings alone.
 
     `tied_metrics` are the metrics that the test does not separate from it.
     """
@@ -33,8 +33,7 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, tied_metric
     mean = describe_equivalent_items(best.for_mean, best.for_mean_low, best.for_mean_high)
     opening = (
         f"With {label}, {format_count(RATED_ITEMS)} rated items ({human}, {scope}) are worth {mean} for a"
-        " system's"
-        f" score and {difference}."
+        f" system's score and {difference}."
     )
     sentences = [opening]
     if tied_metrics:
@@ -57,7 +56,9 @@ def _get_labels_saved_for_mean(ranked_metric: RankedMetric) -> float:
 
 
 def describe_equivalent_items(share_saved: float | None, low: float | None, high: float | None) -> str:
-    """Write how many rated items are worth 100 rated items plus the metric: `117 (95 % interval 110–124)`."""
+    """Write how many rated items alone are as precise as 100 rated items with a metric: `117 (95 % interval
+    110–124)`.
+    """
     if share_saved is None:
         return "an unknown number"
     if low is None or high is None:
@@ -71,7 +72,9 @@ def describe_equivalent_items(share_saved: float | None, low: float | None, high
 def format_equivalent_items_for_table(
     share_saved: float | None, low: float | None, high: float | None
 ) -> str:
-    """Write for a table how many rated items are worth 100 rated items plus the metric: `117 (110–124)`."""
+    """Write for a table how many rated items alone are as precise as 100 rated items with a metric: `117
+    (110–124)`.
+    """
     worth = _convert_share_saved_to_items(share_saved or 0.0)
     if low is None or high is None:
         return worth
@@ -79,8 +82,8 @@ def format_equivalent_items_for_table(
 
 
 def _convert_share_saved_to_items(share: float) -> str:
-    """Convert the share of labels that a metric saves to the number of items that 100 rated items are worth
-    with it.
+    """Convert the share of ratings that a metric saves to a number of items. If it saves half, 100 rated
+    items with the metric replace 200.
     """
     if share > _LARGEST_SHARE:
         return f"over {format_count(round(RATED_ITEMS / (1 - _LARGEST_SHARE)))}"

@@ -18,7 +18,9 @@ LISTED_CHANGES = 12
 
 
 def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, str]]) -> str:
-    """Render the dashboard page that lists all runs. `links` has the links to their pairs and reports."""
+    """Render the dashboard page that lists all runs. `links` are the links to the pairs and the report of
+    each run.
+    """
     labels = MetricLabels(row.metric for run in overview.runs for row in run.metrics)
     changes = []
     for change in reversed(overview.comparisons):
@@ -41,8 +43,8 @@ def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, 
 
 
 def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> dict[str, Any]:
-    """Build the table row of a run. Its numbers of items, outputs and pairs are given as text and as numbers
-    for sorting.
+    """Build the table row of a run. Its numbers of items, outputs and pairs are given as numbers for sorting,
+    and as text.
     """
     task = find_task(run.task)
     numbers = []

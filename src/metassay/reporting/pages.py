@@ -1,4 +1,4 @@
-"""What all pages share: one file that needs no network, with its style, its scripts and a strict policy.
+"""Report pages: what they contain, and how they become one HTML file that needs no network.
 
 A page is an answer, what to doubt about it, and sections of sentences, charts and tables. Templates escape
 every text, and the policy lets nothing run but what the page was made with. The same charts and tables leave
@@ -89,7 +89,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Footnote:
-    """An explanation at the end of a page. Sentences refer to it by its name."""
+    """An explanation at the end of a page, to which sentences refer by its name."""
 
     name: str
     title: str
@@ -135,7 +135,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """The content of a report page from top to bottom.
+    """The content of a report page, from top to bottom.
 
     `lead` are the lines at the top, `questions` a table below them, and `closing` the lines below the table.
     `main_tables` are what a notebook shows of the page; by default the tables of its sections.
@@ -152,7 +152,7 @@ class Page:
     main_tables: Sequence[Grid] = ()
 
     def list_all_sections(self) -> list[Section]:
-        """List all sections of the page, including sections within other sections."""
+        """List all sections of the page, including the sections within other sections."""
         return [each for section in self.sections for each in section.list_nested_sections()]
 
     @property
@@ -164,7 +164,7 @@ class Page:
 
 @cache
 def load_templates() -> Environment:
-    """Load the Jinja templates of the pages. They escape all values and raise an error if a value is
+    """Load the Jinja templates of all pages. They escape all values, and raise an error if a value is
     missing.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -182,8 +182,8 @@ def load_templates() -> Environment:
 
 
 def build_content_security_policy(stylesheet: str, scripts: Sequence[str] = ()) -> str:
-    """Build a content security policy (CSP) that allows only the given stylesheet and scripts, identified by
-    hashes.
+    """Build a content security policy (CSP) that allows only the given stylesheet and scripts, which it
+    identifies by hashes.
     """
     allowed = " ".join(_compute_source_hash(script) for script in scripts if script)
     return "; ".join(
@@ -273,7 +273,7 @@ def render_page(page: Page) -> str:
 
 
 def render_paper_files(page: Page, figure_format: str | None, table_format: str | None) -> dict[str, bytes]:
-    """Render the charts and tables of a page as files for a paper. The keys of the result are file names."""
+    """Render the charts and tables of a page as files for a paper. Returns the contents by file name."""
     sections = page.list_all_sections()
     charts = [chart for section in sections for chart in section.charts]
     grids = [grid for section in sections for grid in (*section.grids, *section.folded)]
@@ -310,7 +310,7 @@ def build_page_of_tables(title: str, result: Mapping[str, Any]) -> Page:
 
 def format_result_repr(class_name: str, main_table: pl.DataFrame, sentences: Sequence[str | Sentence]) -> str:
     """Write the `repr` of a result: the size and columns of its main table, then the first sentence of its
-    page.
+    report page.
     """
     columns = f"{', '.join(main_table.columns[:6])}{' …' if main_table.width > 6 else ''}"
     held = f"{class_name}: {format_plural(main_table.height, 'row')} of {columns}"

@@ -1,4 +1,6 @@
-"""Cards of the dashboard: one pair with its differing words marked, and the scores of metrics and people."""
+"""Cards of the dashboard. Each shows two outputs with the words that differ, and their scores by metrics and
+people.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,15 @@ UNDEFINED_MARK = ("undefined", "?")
 LONGEST_TEXT = 3000
 
 
-def build_template_values_of_pair(
+def build_pair_card(
     pair: StoredPair,
     pair_in_other_run: StoredPair | None,
     pair_query: PairQuery,
     task: str | None,
     labels: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Build what the dashboard shows of one pair: both outputs, and their scores by metrics and people.
+    """Build the values that the dashboard shows for a pair of outputs: both texts, what differs, and their
+    scores by metrics and people.
 
     Rankings have `ranking_moves` instead of `edits`. For speech, `alignments` are those of both outputs with
     the first reference. `cuts` say what was cut: `the first 3000 of 5000 characters`.
@@ -59,7 +62,7 @@ def build_template_values_of_pair(
         "other_run": None,
     }
     if pair_in_other_run is not None:
-        card["other_run"] = _build_template_values_of_other_run(pair, pair_in_other_run, pair_query, labels)
+        card["other_run"] = _build_other_run_card(pair, pair_in_other_run, pair_query, labels)
     if isinstance(pair.output, list) or isinstance(pair.worse_output, list):
         rankings = (list(pair.output), list(pair.worse_output or []))
         longest = max(map(len, rankings))
@@ -81,8 +84,8 @@ def build_template_values_of_pair(
 
 
 def _format_metric_scores_of_pair(scores_of_pair: PairScores, metric_label: str) -> dict[str, str]:
-    """Build what the dashboard shows of one metric for a pair: both scores, and whether it prefers the better
-    output.
+    """Build the values that the dashboard shows for a metric on a pair of outputs: both scores, and whether
+    it prefers the better output.
     """
     outcome, mark = UNDEFINED_MARK
     if scores_of_pair.outcome is not None:
@@ -96,10 +99,10 @@ def _format_metric_scores_of_pair(scores_of_pair: PairScores, metric_label: str)
     }
 
 
-def _build_template_values_of_other_run(
+def _build_other_run_card(
     pair: StoredPair, pair_in_other_run: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Build what the dashboard shows of a pair as another run scored it.
+    """Build the values that the dashboard shows for a pair of outputs as another run scored it.
 
     `differing_sides` says which text differs between the runs; `edits` are None if both are the same.
     """

@@ -27,8 +27,8 @@ _LAST_YEAR = "2023"
 
 
 class PriorMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """Published results of one metric on each test set: soft pairwise accuracy (SPA), and the share of human
-    labels that it saves.
+    """Published results of one metric on each test set: its soft pairwise accuracy (SPA), and the share of
+    human labels that it saves.
     """
 
     metric: str
@@ -36,8 +36,8 @@ class PriorMetric(msgspec.Struct, frozen=True, kw_only=True):
     labels_saved: dict[str, float] = {}
 
     def average_spa(self, test_sets: Sequence[str]) -> float:
-        """Return the mean soft pairwise accuracy (SPA) of the metric over test sets. All of them must have a
-        result.
+        """Return the mean soft pairwise accuracy (SPA) of the metric over test sets, each of which must have
+        a result.
         """
         return fmean(self.spa[test_set] for test_set in test_sets)
 
@@ -57,8 +57,8 @@ class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
         return [entry for entry in self.metrics if set(entry.spa) == set(self.test_sets)]
 
     def compute_spa_loss_to_best_metric(self, metric: PriorMetric) -> list[float]:
-        """Compute how much lower the soft pairwise accuracy (SPA) of a metric is than that of the best metric
-        on each test set.
+        """Compute for each test set how much lower the soft pairwise accuracy (SPA) of a metric is than that
+        of the best metric.
         """
         rivals = self.list_metrics_on_all_test_sets()
         losses = []

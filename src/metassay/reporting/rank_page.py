@@ -22,12 +22,12 @@ from metassay.reporting.rank_report import (
 )
 from metassay.reporting.rank_sentences import (
     choose_decimals_for_ranking_values,
-    describe_number_of_significant_comparisons,
+    describe_significant_comparisons,
     list_reasons_to_doubt_ranking,
 )
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.rank_differences import build_differences_section
-from metassay.reporting.sections.rank_fewer_items import build_rankings_on_fewer_items_section
+from metassay.reporting.sections.rank_fewer_items import build_fewer_items_section
 from metassay.reporting.sections.rank_rankings import (
     build_averages_section,
     build_contexts_section,
@@ -50,7 +50,7 @@ from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ran
 RANK_SECTIONS = {
     10: build_rankings_section,
     20: build_system_pairs_section,
-    30: build_rankings_on_fewer_items_section,
+    30: build_fewer_items_section,
     35: build_differences_section,
     40: build_contexts_section,
     50: build_averages_section,
@@ -74,7 +74,7 @@ THRESHOLD_COLUMNS = (
 
 
 def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> Page:
-    """Build the report page of a `rank` result."""
+    """Build the report page of the command `rank`, which shows how well metrics agree with human scores."""
     rank_report = prepare_rank_report(rank_result, metric_labels)
     doubts = []
     for ranking in rank_result.global_rankings:
@@ -89,9 +89,9 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
     )
 
 
-def render_files_of_comparisons_and_charts(rank_result: RankContent) -> dict[str, Any]:
-    """Render the tables of comparisons and further analyses, and all charts, as files. The keys are the paths
-    of the files.
+def render_comparison_and_chart_files(rank_result: RankContent) -> dict[str, Any]:
+    """Render the charts, comparisons of metrics and further analyses of a `rank` result as files. Returns the
+    contents by path.
     """
     rank_report = prepare_rank_report(rank_result)
     files: dict[str, Any] = {}
@@ -120,7 +120,7 @@ def _list_metric_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
 
 
 def describe_rankings(rank_result: RankContent) -> list[Block]:
-    """Describe for the terminal how well metrics agree with human scores, ranking by ranking."""
+    """Describe for the terminal how well metrics agree with human scores, one ranking after the other."""
     rank_report = prepare_rank_report(rank_result)
     blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in rank_result.verdict)]
     for ranking in rank_result.global_rankings:
@@ -143,8 +143,8 @@ def describe_rankings(rank_result: RankContent) -> list[Block]:
 
 
 def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | Table]:
-    """Describe for the terminal one ranking of metrics, which belongs to one data set, meta-metric and
-    context.
+    """Describe one ranking of metrics for the terminal. It belongs to one data set, one measure of agreement
+    and one context, such as a domain.
     """
     items = f"{ranking.items} items"
     if ranking.dropped_items:
@@ -160,7 +160,7 @@ def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | 
         ),
     ]
     if ranking.comparisons:
-        blocks.append(Line(describe_number_of_significant_comparisons(ranking)))
+        blocks.append(Line(describe_significant_comparisons(ranking)))
     return blocks
 
 
@@ -174,8 +174,8 @@ def _build_ranked_metric_row(metric: RankedMetric, rank_report: RankReport) -> R
 
 
 def _describe_agreement_thresholds(threshold_rows: Sequence[Row]) -> list[Block]:
-    """Describe how large a score difference must be for people to agree with it. Contexts are only on the
-    page and in JSON.
+    """Build a table that says how large a score difference must be for people to agree with it. Results
+    within contexts are only on the page and in JSON.
     """
     of_all_items = [row for row in threshold_rows if row["context"] == GLOBAL]
     shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]

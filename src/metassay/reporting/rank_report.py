@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
-from metassay.reporting.agreement_curves import build_rows_of_score_difference_thresholds
+from metassay.reporting.agreement_curves import build_threshold_rows
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
 from metassay.results.rank import RankAnalyses, RankContent, Ranking
@@ -17,22 +17,22 @@ THRESHOLDS = "thresholds"
 
 @dataclass(frozen=True)
 class RankReport(ResultReport[RankContent]):
-    """A `rank` result prepared for its report, with the labels of its metrics."""
+    """The result of the command `rank`, prepared for its report with the labels of its metrics."""
 
     def name_dataset_and_context(self, ranking: Ranking) -> str:
-        """Name the data set and the context of a ranking: `en-de, news`."""
+        """Name the data set and the context, such as the domain, of a ranking: `en-de, news`."""
         return ranking.dataset if ranking.is_global else f"{ranking.dataset}, {ranking.context}"
 
     def name_ranking(self, ranking: Ranking) -> str:
-        """Name a ranking by its data set, context, meta-metric and human score: `en-de, news: SPA with
-        mqm`.
+        """Name a ranking by its data set, context, measure of agreement and human score: `en-de, news: SPA
+        with mqm`.
         """
         meta_metric = get_meta_metric_label(ranking.meta_metric)
         return f"{self.name_dataset_and_context(ranking)}: {meta_metric} with {self.result.human}"
 
 
 def prepare_rank_report(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> RankReport:
-    """Combine a `rank` result with the labels of its metrics for the report."""
+    """Combine the result of the command `rank` with the labels under which its report shows the metrics."""
     if metric_labels is None:
         metric_labels = MetricLabels(list_ranked_metrics(rank_result))
     return RankReport(rank_result, metric_labels)
@@ -50,15 +50,13 @@ def list_ranked_metrics(rank_result: RankContent) -> list[str]:
 def build_table_rows_by_analysis(
     analyses: RankAnalyses, metric_labels: MetricLabels | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    """Build the table rows of each further analysis, by the name of the analysis. If labels are given, they
-    replace metric specs.
+    """Build the table rows of each further analysis of a `rank` result. The keys are the names of the
+    analyses.
     """
     rows_by_name: dict[str, list[dict[str, object]]] = {}
     for name, rows in msgspec.to_builtins(analyses).items():
         if name == THRESHOLDS:
-            rows_by_name[name] = build_rows_of_score_difference_thresholds(
-                analyses.thresholds or [], metric_labels
-            )
+            rows_by_name[name] = build_threshold_rows(analyses.thresholds or [], metric_labels)
             continue
         for row in rows:
             if metric_labels is not None and row.get("metric") is not None:

@@ -23,8 +23,8 @@ SPA = "spa"
 
 
 def list_main_findings_on_metric_ranking(rank_report: RankReport) -> list[Claim]:
-    """Build the statements at the top of a ranking report: which metric agrees best with people, and where
-    another is better.
+    """Write the main statements of a `rank` report: which metric agrees best with people, and where another
+    metric is better.
     """
     claims = []
     for ranking in rank_report.result.global_rankings:
@@ -115,8 +115,8 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
 def _describe_tests_against_other_metrics(
     ranking: Ranking, rank_report: RankReport, other_metrics: list[str], tied_metrics: list[str]
 ) -> str:
-    """Write the end of a sentence about the best metric, which says whether it is significantly better than
-    the others.
+    """Write the end of a sentence about the best metric: whether it is significantly better than the
+    others.
     """
     if not other_metrics:
         return ". It is the only metric."
@@ -141,8 +141,8 @@ def find_best_metric(ranking: Ranking) -> RankedMetric:
 
 
 def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> list[Claim]:
-    """Say for each context column, such as the domain, whether another metric is better in some context, and
-    what that costs.
+    """Say for each column of contexts, such as the domain, whether another metric is better for some values,
+    and what it costs to use the overall best metric everywhere.
 
     A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
     number of contexts.
@@ -175,8 +175,8 @@ def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> l
 def _build_context_cost_claim(
     ranking: Ranking, rank_report: RankReport, context_column: str, best_metrics_by_context: dict[str, str]
 ) -> Claim:
-    """Say how much is lost by using the overall best metric in every context. If unknown, name the best
-    metrics of contexts.
+    """Say how much is lost by using the overall best metric in every context, such as each domain. If this is
+    unknown, name the best metrics of the contexts.
     """
     best = find_best_metric(ranking).metric
     label = rank_report.labels[best]
@@ -206,8 +206,8 @@ def _build_context_cost_claim(
 
 
 def _group_rankings_by_context_column(ranking: Ranking, rank_report: RankReport) -> dict[str, list[Ranking]]:
-    """Group the rankings within contexts by their column, among those with the data set and meta-metric of a
-    given ranking.
+    """Group the rankings within contexts by column, such as the domain. Only rankings with the data set and
+    measure of a given ranking are used.
     """
     by_column: dict[str, list[Ranking]] = {}
     for context in rank_report.result.rankings:
@@ -228,8 +228,10 @@ def _is_significantly_better(
     )
 
 
-def describe_number_of_significant_comparisons(ranking: Ranking) -> str:
-    """Say how many comparisons of two metrics are significant, and for which population of systems."""
+def describe_significant_comparisons(ranking: Ranking) -> str:
+    """Say how many comparisons of two metrics are significant, for these systems and for systems like
+    them.
+    """
     comparisons = ranking.comparisons
     has_both_tests = any(comparison.p_systems is not None for comparison in comparisons)
     if has_both_tests:
@@ -287,6 +289,6 @@ def _format_value(ranking: Ranking, value: float | None) -> str:
 
 
 def choose_decimals_for_ranking_values(ranking: Ranking) -> int:
-    """Choose the number of decimals for the values of a ranking. Baselines do not influence it."""
+    """Choose the number of decimals for the values in a ranking of metrics. Baselines do not influence it."""
     metrics = [metric for metric in ranking.metrics if not metric.baseline]
     return choose_decimals_for_scores((metric.low, metric.high) for metric in metrics)

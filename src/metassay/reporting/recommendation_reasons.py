@@ -25,7 +25,8 @@ SPECS = MetricLabels([])
 
 
 class ReasonWriter:
-    """Writes sentences that explain why a metric is recommended in each context of a column.
+    """Writes sentences that explain why a metric is recommended in each context of a column, such as in each
+    domain.
 
     `labels` decides how metrics are written. `criteria` is None for the choice that the run made; with the
     user's own criteria, each context has a choice of its own.
@@ -73,7 +74,7 @@ class ReasonWriter:
         return " ".join(sentences)
 
     def explain_chosen_metrics(self, context: str, recommendation: Recommendation) -> str:
-        """Explain why a metric is recommended in one context, without giving its accuracy."""
+        """Explain why a metric is recommended in one context. The accuracy of the metric is not mentioned."""
         if recommendation.choice is None:
             return "No metric scored any pair here."
         return self._explain_chosen_metric(context, recommendation, recommendation.choice)
@@ -109,7 +110,9 @@ class ReasonWriter:
         )
 
     def _compare_with_overall_choice(self, context: str, chosen_metric: str, overall_choice: str) -> str:
-        """Explain why the metric recommended overall is also used in a context, or why another metric is."""
+        """Explain why a context, such as a domain, has the same recommended metric as all contexts together,
+        or another one.
+        """
         first_row = self.rows[context, overall_choice]
         if first_row.accuracy is None:
             return f"{self.labels[overall_choice]}, the choice over all contexts, scored no pair here."
@@ -140,8 +143,8 @@ class ReasonWriter:
     def _find_preference_reason(
         self, context: str, recommendation: Recommendation, chosen_metric: str, others: Sequence[str]
     ) -> str:
-        """Find the reason to prefer the chosen metric to others: a paired comparison, then criteria of the
-        user or the cost.
+        """Find why the chosen metric is preferred to others: because of a paired comparison, a criterion of
+        the user, the cost or a higher accuracy.
         """
         rivals = [metric for metric in others if metric not in recommendation.behind]
         if not rivals:
@@ -156,8 +159,8 @@ class ReasonWriter:
         return "for its higher estimate"
 
     def _find_deciding_criterion(self, criteria: Criteria, chosen_metric: str, rivals: Sequence[str]) -> str:
-        """Find the criterion by which the chosen metric is better: stable accuracy, cost, or a criterion of
-        the user.
+        """Find the criterion by which the chosen metric is better than others: stable accuracy, cost, or a
+        criterion of the user.
         """
         spread = self._get_accuracy_variation(chosen_metric)
         if any(self._get_accuracy_variation(metric) > spread for metric in rivals):
@@ -192,8 +195,8 @@ class ReasonWriter:
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
     def _list_other_metrics(self, chosen_metric: str, metrics: Sequence[str]) -> list[str]:
-        """List the metrics other than the chosen one. Of metrics that make the same decision on every pair,
-        only the first is listed.
+        """List the metrics other than the chosen one. Of metrics that make the same decision on every pair of
+        outputs, only the first is listed.
         """
         seen = {self.same_opinion.get(chosen_metric, chosen_metric)}
         distinct = []
@@ -226,8 +229,8 @@ class ReasonWriter:
 
 
 def explain_choice_by_human_scores(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
-    """Explain that the recommended metric was chosen by its agreement with human scores, and give the
-    accuracies.
+    """Explain that the recommended metric was chosen by its agreement with human scores, and compare its
+    accuracy with that of another metric.
     """
     rows = {row.metric: row for row in comparison.metrics}
     chosen = rows[comparison.by_human_pairs.metric]

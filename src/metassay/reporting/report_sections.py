@@ -38,7 +38,7 @@ class ResultReport(Generic[ResultT_co]):
 
 
 class ReportSection(ABC, Generic[ReportT_contra]):
-    """Base class for a section that a plug-in adds to the report of one command."""
+    """Base class of a section that a plug-in adds to the report of one command."""
 
     verb: ClassVar[str]
     """The verb whose report has this section: `assay`, `rank`, `depend` …"""

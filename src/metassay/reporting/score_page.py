@@ -22,7 +22,9 @@ ScoreReport = ResultReport[ScoreContent]
 
 
 def build_score_page(score_result: ScoreContent) -> Page:
-    """Build the report page of a `score` result."""
+    """Build the report page of the command `score`, which shows the scores of systems and which differences
+    are significant.
+    """
     from metassay.reporting.pages import Page
     from metassay.reporting.sections.score import SCORE_SECTIONS
 
@@ -38,13 +40,13 @@ def build_score_page(score_result: ScoreContent) -> Page:
 
 
 def prepare_score_report(score_result: ScoreContent) -> ScoreReport:
-    """Combine a `score` result with the labels of its metrics for the report."""
+    """Combine the result of the command `score` with the labels under which its report shows the metrics."""
     return ResultReport(score_result, MetricLabels(row.metric for row in score_result.systems))
 
 
 def list_main_findings_on_score_differences(score_report: ScoreReport) -> list[Claim]:
-    """Build the statements at the top of a score report: how many differences between systems are significant
-    by each metric.
+    """Write the main statements of a `score` report: how many differences between systems are significant by
+    each metric.
     """
     sentences = _describe_score_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
@@ -63,12 +65,12 @@ def group_comparisons_by_metric(
 
 
 def is_difference_significant(comparison: SystemComparison) -> bool:
-    """Return whether two systems differ at the 5 % level after Holm's correction."""
+    """Return whether the scores of two systems differ at the 5 % level after Holm's correction."""
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
 def _describe_score_differences(score_report: ScoreReport) -> list[str]:
-    """Say how many score differences between systems are significant: one sentence for each test set."""
+    """Say for each test set how many differences between the scores of systems are significant."""
     counts_by_test: dict[tuple[str | None, str, int], dict[str, int]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         counts = counts_by_test.setdefault((group, comparisons[0].test, len(comparisons)), {})

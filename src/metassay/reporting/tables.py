@@ -79,13 +79,13 @@ class AccuracyCell:
 
     @classmethod
     def from_accuracy(cls, row: HasAccuracy | None) -> AccuracyCell | None:
-        """Build a table cell from a result with an accuracy. None if there is no result."""
+        """Build a table cell from a result that has an accuracy. None if there is no result."""
         return None if row is None else cls(row.accuracy, row.low, row.high)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table: the key of its values in the rows, its heading, its format and a hint for
+    """A column of a table, given by the key of its values in the rows, its heading, its format and a hint for
     readers.
     """
 
@@ -157,7 +157,7 @@ def build_grid(
 
 
 def build_tables_of_row_lists(result: Mapping[str, Any]) -> list[Grid]:
-    """Build a table from each list of rows in a result. The table is named after the key of the list."""
+    """Build a table from each list of rows in a result. Its name is the key of the list."""
     labels = MetricLabels(find_metric_specs(result), result.get("same_decisions") or ())
     grids = []
     for name, value in result.items():
@@ -219,8 +219,8 @@ def _make_rows_hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _format_cell_for_programs(value: Any) -> str:
-    """Write a cell for other programs: a metric by its spec such as `chrf(word_order=2)`, not by its
-    label.
+    """Write a cell for other programs. A metric is written as its spec, such as `chrf(word_order=2)`, not as
+    its label.
     """
     return value.spec if isinstance(value, MetricLabel) else str(value)
 

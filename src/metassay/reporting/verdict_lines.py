@@ -40,8 +40,8 @@ _FIELDS = (
 
 
 def list_opening_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
-    """List the sentences above the table of questions: which metrics to use, which to avoid, and what data
-    was used.
+    """List the sentences at the top of an assay report, above the table of answers: which metrics to use,
+    which to avoid, and what data was used.
 
     If the data cannot tell which metric ranks systems as people do, a line says so.
     """
@@ -52,8 +52,8 @@ def list_opening_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
 
 
 def list_closing_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
-    """List the sentences below the table of questions: evidence from other data, the next command, costs and
-    the main caveat.
+    """List the sentences below the table of answers in an assay report: evidence from other data, the next
+    command, costs and the main caveat.
     """
     return [
         claim.sentence for claim in select_claims_of_kinds(list(verdict), "prior", "next", "regret", "caveat")
@@ -63,15 +63,17 @@ def list_closing_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
 def list_answers_as_rows(
     verdict: Sequence[Claim], metric_labels: MetricLabels, task: str
 ) -> list[dict[str, str | None]]:
-    """Build a table row for each question that a result answers: the best metric, its result, and the metrics
-    tied with it.
+    """Build a table row for each question about metrics, such as which metric ranks systems best: the best
+    metric, its result, and the metrics tied with it.
     """
     claims = select_claims_of_kinds(list(verdict), "answer", "unanswered")
     return [_build_question_row(claim, metric_labels, task) for claim in claims]
 
 
 def build_question_table(verdict: Sequence[Claim], metric_labels: MetricLabels, task: str) -> Grid | None:
-    """Build the table of the questions that a result answers. None if it answers none."""
+    """Build a table of questions about metrics with the answers of a result. None if the result answers no
+    question.
+    """
     if not select_claims_of_kinds(list(verdict), "answer"):
         return None
     rows = list_answers_as_rows(verdict, metric_labels, task)
@@ -109,8 +111,8 @@ def _describe_result_of_claim(claim: Claim) -> str:
 
 
 def _count_shown_metrics(metric_labels: MetricLabels) -> int:
-    """Count the metrics of a page without baselines. Metrics that make the same decision on every pair count
-    as one.
+    """Count the metrics of a page without baselines. Metrics that make the same decision on every pair of
+    outputs count as one.
     """
     specs = [spec for spec in metric_labels.single_labels if spec.partition("(")[0] not in SENTINEL_NAMES]
     return len(metric_labels.list_labels_of_metrics(specs))
@@ -136,14 +138,16 @@ def _describe_baseline_value_of_claim(claim: Claim) -> str | None:
 
 
 def write_question_title(question: Question, task_name: str) -> str:
-    """Write the title of a question that users ask about metrics, such as `Rank systems`."""
+    """Write the title of a question that users ask about metrics, such as `Rank systems as people do`."""
     task = find_task(task_name)
     output = "output" if task is None else task.output_noun
     return _QUESTION_TITLES[question].format(output=output, outputs=get_output_noun(task_name))
 
 
 def describe_purpose_of_question(question: Question, task_name: str) -> str:
-    """Write the purpose of a question as a part of a sentence, such as `rank systems as people do`."""
+    """Write the purpose of a question about metrics as part of a sentence, such as `rank systems as people
+    do`.
+    """
     title = write_question_title(question, task_name)
     return title[0].lower() + title[1:]
 

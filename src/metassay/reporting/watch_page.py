@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
-from metassay.reporting.charts.watched_runs import build_metric_values_by_run_chart
+from metassay.reporting.charts.watched_runs import build_run_series_chart
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section, render_page
 from metassay.reporting.tables import Field, build_grid
@@ -56,14 +56,16 @@ MOST_IMPORTANT_COLUMNS = ("metric", "measure", "last", "mean", "low", "high")
 
 
 def build_watch_page(watch_result: WatchContent) -> Page:
-    """Build the report page of a `watch` result."""
+    """Build the report page of the command `watch`, which shows how the results of metrics and judges change
+    over a series of runs.
+    """
     labels = MetricLabels(series.metric for series in watch_result.series)
     sections = []
     for measure in dict.fromkeys(entry.measure for entry in watch_result.series):
         series = [entry for entry in watch_result.series if entry.measure == measure]
         title = describe_watched_measure(measure)
         title = title[:1].upper() + title[1:]
-        spec = build_metric_values_by_run_chart(series, watch_result.runs, labels, title)
+        spec = build_run_series_chart(series, watch_result.runs, labels, title)
         charts = [Chart(f"runs {measure}", spec, f"{title} in every run, oldest first.")]
         sections.append(Section(title, charts=charts))
     rows = [build_run_series_row(entry, labels) for entry in watch_result.series]
@@ -79,8 +81,8 @@ def build_watch_page(watch_result: WatchContent) -> Page:
 
 
 def describe_watched_measure(measure: str) -> str:
-    """Name the measure that is watched over several runs. A meta-metric is named by its label and data
-    set.
+    """Return the name of a measure that is watched over several runs, such as `accuracy` or `SPA on
+    en-de`.
     """
     if measure in MEASURES:
         return MEASURES[measure]
@@ -89,8 +91,8 @@ def describe_watched_measure(measure: str) -> str:
 
 
 def build_watch_verdict(watch_result: WatchContent) -> list[Claim]:
-    """Build the sentences at the top of a `watch` report: what changed significantly in a series of runs, and
-    how often such a claim is wrong by chance.
+    """Write the main sentences of a `watch` report: what changed significantly over a series of runs, and how
+    often such a claim is wrong by chance.
     """
     labels = MetricLabels(series.metric for series in watch_result.series)
     sentences = [
@@ -112,9 +114,8 @@ def _describe_metric_change(series: WatchedSeries, metric_labels: MetricLabels) 
     before = _format_interval(change.before)
     after = _format_interval(change.after)
     return (
-        f"{metric_labels[series.metric]}: {describe_watched_measure(series.measure)} changed from {before}"
-        f" to {after}"
-        f" since run {change.first_run}; run {change.shown_by} showed it."
+        f"{metric_labels[series.metric]}: {describe_watched_measure(series.measure)} changed from {before} to"
+        f" {after} since run {change.first_run}; run {change.shown_by} showed it."
     )
 
 
@@ -149,7 +150,7 @@ def render_watch_page(watch_result: WatchContent) -> str:
 
 
 def describe_watch_result(watch_result: WatchContent) -> list[Block]:
-    """Describe for the terminal what changed over a series of runs, then every metric."""
+    """Describe for the terminal what changed over a series of runs, and list the values of every metric."""
     labels = MetricLabels(series.metric for series in watch_result.series)
     rows = [build_run_series_row(entry, labels) for entry in watch_result.series]
     table = Table(

@@ -69,8 +69,8 @@ class RankingMove:
 
 
 def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
-    """Find the smallest number of edits that turn one text into another. Edits are of words, or of characters
-    if the script has no spaces.
+    """Find the fewest edits of words that turn one text into another. In scripts without spaces, characters
+    are edited instead of words.
     """
     separator = "" if _are_both_texts_without_spaces(before, after) else " "
     old = before.split() if separator else list(before)
@@ -114,7 +114,9 @@ def align_with_reference(reference: str, output: str) -> Alignment:
 def list_rank_changes_of_documents(
     better_ranking: Sequence[str], worse_ranking: Sequence[str]
 ) -> list[RankingMove]:
-    """List the first ranks of two rankings side by side, and say how far each document moved."""
+    """List the first ranks of two rankings side by side, and say how far each document of the second ranking
+    moved.
+    """
     rank_before = {document: rank for rank, document in enumerate(better_ranking)}
     moves = []
     for rank in range(min(SHOWN_RANKS, max(len(better_ranking), len(worse_ranking)))):

@@ -26,9 +26,7 @@ _PAIR_PHRASES = {"rule": PERTURBED_PAIRS, "model": PERTURBED_PAIRS, "people": HU
 
 
 def find_task(task_name: str | None) -> Task | None:
-    """Find a task, such as translation, by its name. None if it belongs to a plug-in that is not
-    installed.
-    """
+    """Find a task, such as translation, by its name. None if a plug-in defines it that is not installed."""
     return load_tasks().get(task_name or "")
 
 
@@ -69,19 +67,19 @@ def format_sentence(pattern: str, /, **values: object) -> Sentence:
     return Sentence(tuple(span for span in spans if span.text))
 
 
-def join_phrases(phrases: Sequence[Sentence], *, between: str = ", ", last: str = " and ") -> Sentence:
+def join_phrases(phrases: Sequence[Sentence], *, last: str = " and ") -> Sentence:
     """Join phrases as in a sentence, such as `a, b and c`."""
     spans: list[Span] = []
     for position, part in enumerate(phrases):
         if position:
-            spans.append(Span(last if position == len(phrases) - 1 else between))
+            spans.append(Span(last if position == len(phrases) - 1 else ", "))
         spans.extend(part.spans)
     return Sentence(tuple(spans))
 
 
 def list_names(names: Sequence[str], span_kind: str, *, at_most: int = 4) -> Sentence:
-    """Join names to a part of a sentence, marked as metrics or contexts. After `at_most` names, the rest is
-    counted.
+    """Join names as in a sentence, such as `a, b and 3 more`, and mark them as names of metrics or contexts.
+    At most `at_most` names are listed.
     """
     shown = [Sentence((Span(name, span_kind),)) for name in names[:at_most]]
     if len(names) > at_most:
@@ -101,8 +99,8 @@ def join_first_names(names: Sequence[str], maximum: int) -> str:
 
 
 def format_percent(share: float | None, *, digits: int = 0) -> str:
-    """Write a share in per cent, such as `91 %`. A share that would be rounded to 0 or 100 % gets one more
-    decimal.
+    """Write a share in per cent, such as `91 %`. One more decimal is written if the share would be rounded to
+    0 or 100 %.
     """
     if share is None:
         return NO_VALUE
@@ -169,7 +167,9 @@ def format_plural(number: int, noun: str) -> str:
 
 
 def name_pairs_by_origin(origin_of_pairs: str) -> str:
-    """Name the pairs of an assay by how they were made: `perturbed pairs`, `human pairs`, or just `pairs`."""
+    """Return the words for the pairs of outputs of an assay by how they were made: `perturbed pairs`, `human
+    pairs`, or just `pairs`.
+    """
     return _PAIR_PHRASES.get(origin_of_pairs, "pairs")
 
 

@@ -34,7 +34,7 @@ from metassay.meta.contexts.perturbation_validity import (
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_sentences import (
     add_sentences_that_explain_recommendations,
-    list_warnings_about_few_or_small_contexts,
+    list_context_warnings,
     warn_of_similar_neighbouring_items,
     warn_of_simulated_human_scores,
     warn_that_human_scores_may_count_errors,
@@ -80,7 +80,7 @@ def compute_statistics_of_scored_pairs(
     statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
-        *list_warnings_about_few_or_small_contexts(assay_outcome.analysis),
+        *list_context_warnings(assay_outcome.analysis),
         *_warn_if_neighbouring_items_are_similar(dataset, assay_plan, assay_outcome),
         *_warn_if_human_scores_are_simulated(dataset, assay_plan),
     ]

@@ -34,7 +34,7 @@ from metassay.reporting.depend_page import (
     describe_system_dependence_result,
     list_main_findings_on_favoured_systems,
     prepare_system_dependence_report,
-    render_files_of_fitted_curves_and_charts,
+    render_curve_and_chart_files,
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
@@ -186,9 +186,7 @@ def depend(human_and_metric_scores: Source, options: DependOptions) -> DependRes
         result, verdict=list_main_findings_on_favoured_systems(prepare_system_dependence_report(result))
     )
     if run is not None:
-        write_result_to_run_folder(
-            run, "depend", result, render_files_of_fitted_curves_and_charts(result, result.curves)
-        )
+        write_result_to_run_folder(run, "depend", result, render_curve_and_chart_files(result, result.curves))
     return result
 
 

@@ -22,7 +22,7 @@ from metassay.options import replace_options_parameter_by_keywords, split_comma_
 from metassay.reporting.rank_page import (
     build_rank_page,
     describe_rankings,
-    render_files_of_comparisons_and_charts,
+    render_comparison_and_chart_files,
 )
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import list_main_findings_on_metric_ranking
@@ -137,7 +137,7 @@ def rank(human_and_metric_scores: Source, options: RankOptions) -> RankResult:
         result, verdict=list_main_findings_on_metric_ranking(prepare_rank_report(result))
     )
     if run is not None:
-        write_result_to_run_folder(run, "rank", result, render_files_of_comparisons_and_charts(result))
+        write_result_to_run_folder(run, "rank", result, render_comparison_and_chart_files(result))
     return result
 
 

@@ -23,7 +23,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
-from metassay.reporting.assay_sentences import list_warnings_about_few_or_small_contexts
+from metassay.reporting.assay_sentences import list_context_warnings
 
 
 def test_law_is_exact_when_every_method_applies_everywhere():
@@ -75,10 +75,7 @@ def test_a_column_with_one_value_has_no_hypotheses_and_a_warning():
     result = build_context_statistics(analysis).to_dict()
     assert result["contexts"]["year"]["h1"] is None
     assert result["contexts"]["year"]["h2"] is None
-    assert (
-        "year has only one value, so there are no contexts to compare."
-        in list_warnings_about_few_or_small_contexts(analysis)
-    )
+    assert "year has only one value, so there are no contexts to compare." in list_context_warnings(analysis)
 
 
 def test_pairs_in_no_context_count_globally_only():

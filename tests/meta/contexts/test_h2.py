@@ -12,7 +12,7 @@ from metassay.meta.contexts.h2 import (
 )
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
-from metassay.reporting.assay_sentences import list_warnings_about_few_or_small_contexts
+from metassay.reporting.assay_sentences import list_context_warnings
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
@@ -129,7 +129,7 @@ def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
         assert all(len(row) == count + 1 for row in h2[name])
     assert (
         "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and"
-        in list_warnings_about_few_or_small_contexts(analysis)[0]
+        in list_context_warnings(analysis)[0]
     )
 
 
@@ -141,7 +141,7 @@ def test_one_metric_has_no_order():
     assert result["contexts"]["half"]["h2"] is None
     assert result["contexts"]["half"]["h1"] is not None
     warning = "With a single metric there is no order of metrics to compare between contexts."
-    assert warning in list_warnings_about_few_or_small_contexts(analysis)
+    assert warning in list_context_warnings(analysis)
 
 
 def test_clusters_of_contexts_and_the_metrics_that_serve_them():

@@ -8,16 +8,16 @@ from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.metric_lines import (
     ACCURACY_TOOLTIP,
     build_accuracy_axis,
+    build_baseline_line_layer,
     build_chance_line,
-    build_chart_layer_of_baseline_lines,
-    build_chart_layers_of_metric_lines,
+    build_metric_line_layers,
     find_accuracy_range,
 )
 from metassay.reporting.charts.theme import (
     SLOTS,
     Spec,
     build_chart,
-    build_vega_channel_with_value_order,
+    build_ordered_channel,
     measure_space_for_labels,
 )
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
@@ -48,7 +48,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     labels = [assay_report.labels[metric] for metric in metrics]
     x = _build_context_axis(context_column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
-    offset = {"xOffset": build_vega_channel_with_value_order("metric", labels)} if side_by_side else {}
+    offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
     return build_chart(
         f"Accuracy of {len(metrics)} metrics over {len(context_column.contexts)} values of"
         f" {context_column.name}.",
@@ -62,8 +62,8 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
         data={"values": rows},
         layer=[
             *build_chance_line(low, high),
-            build_chart_layer_of_baseline_lines(x, y),
-            *build_chart_layers_of_metric_lines(
+            build_baseline_line_layer(x, y),
+            *build_metric_line_layers(
                 x,
                 y,
                 offset,
@@ -78,8 +78,8 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
 def build_difficulty_chart(
     assay_report: AssayReport, difficulty: Difficulty, bin_names: Sequence[str]
 ) -> Spec:
-    """Draw the accuracy of each metric by the share of edited characters. A grey area marks how much human
-    pairs differ.
+    """Draw the accuracy of each metric by the share of characters in which two outputs differ. A grey area
+    marks this share for outputs that people compared.
     """
     rows = [
         row
@@ -110,8 +110,8 @@ def build_difficulty_chart(
         data={"values": values},
         layer=[
             *build_chance_line(low, high),
-            *_build_chart_layers_of_human_pair_distances(x, difficulty.human_pairs),
-            *build_chart_layers_of_metric_lines(
+            *_build_human_distance_layers(x, difficulty.human_pairs),
+            *build_metric_line_layers(
                 x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=ACCURACY_TOOLTIP
             ),
         ],
@@ -121,7 +121,7 @@ def build_difficulty_chart(
 def find_baselines_outside_chart_range(
     assay_report: AssayReport, context_column: ReportedColumn
 ) -> list[str]:
-    """Find the baselines that the accuracy chart leaves out because their accuracy is outside its range."""
+    """Find the baselines that the accuracy chart leaves out, because their accuracy is outside its range."""
     low, high = _find_accuracy_range(assay_report, context_column)
     hidden = []
     for metric in assay_report.sentinel_metrics:
@@ -168,16 +168,16 @@ def _build_context_axis(context_column: ReportedColumn, *, side_by_side: bool) -
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}
     return {
-        **build_vega_channel_with_value_order("context", context_column.contexts, **scale),
+        **build_ordered_channel("context", context_column.contexts, **scale),
         "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 
 
-def _build_chart_layers_of_human_pair_distances(
+def _build_human_distance_layers(
     x_channel: Spec, human_pair_distances: HumanPairDistances | None
 ) -> list[Spec]:
-    """Build chart layers that mark how much the outputs of human pairs differ: the median and the middle
-    half.
+    """Build chart layers that mark how much two outputs with different human scores differ: the median, and
+    the middle half of all pairs.
     """
     if human_pair_distances is None:
         return []

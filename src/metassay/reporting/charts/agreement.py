@@ -9,7 +9,9 @@ from metassay.results.rank import AgreementCurve
 
 
 def build_agreement_chart(agreement_curve: AgreementCurve, metric_label: str) -> Spec:
-    """Draw how often people agree with a metric, by the size of the score difference, with a 95 % band."""
+    """Draw how often people agree with a metric which of two systems or outputs is better, by the size of the
+    score difference, with a 95 % band.
+    """
     points = [msgspec.to_builtins(point) for point in agreement_curve.points]
     x = {
         "field": "difference",

@@ -13,9 +13,9 @@ from metassay.reporting.charts.theme import (
     build_interval_layers,
     build_line_break_expression,
     build_names_axis,
+    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
-    build_vega_channel_with_value_order,
 )
 from metassay.results.depend import Curve, MetricCurves, MetricDependence
 
@@ -37,14 +37,14 @@ COLOUR: Spec = {
 
 
 def build_predicted_human_score_chart(
-    dependence_on_system: MetricDependence, metric_label: str, curves: MetricCurves
+    metric_dependence: MetricDependence, metric_label: str, curves: MetricCurves
 ) -> Spec:
-    """Draw which human score a metric score predicts: one curve for all systems together, and one for each
-    system.
+    """Draw which human score is expected for each metric score: one curve for all systems together, and one
+    for each system.
 
     The systems with the highest and the lowest expected deviation are coloured.
     """
-    slots = _choose_colours_of_favoured_systems(dependence_on_system)
+    slots = _choose_colours_of_favoured_systems(metric_dependence)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
         points = _list_curve_points(curves.grid, curve)
@@ -77,16 +77,14 @@ def build_predicted_human_score_chart(
     )
 
 
-def build_expected_deviation_by_system_chart(
-    dependence_on_system: MetricDependence, metric_label: str
-) -> Spec:
-    """Draw how much too high or low each system's human score is when predicted from the metric, with
-    intervals.
+def build_expected_deviation_chart(metric_dependence: MetricDependence, metric_label: str) -> Spec:
+    """Draw for each system how much too high or too low its human score is if it is predicted from a metric,
+    with intervals.
     """
-    order = dependence_on_system.rankings.human
-    rows = [_build_expected_deviation_point(dependence_on_system, group) for group in order]
+    order = metric_dependence.rankings.human
+    rows = [_build_expected_deviation_point(metric_dependence, group) for group in order]
     y = {
-        **build_vega_channel_with_value_order("group", order, paddingInner=0.35),
+        **build_ordered_channel("group", order, paddingInner=0.35),
         "axis": build_names_axis(ticks=False),
     }
     tooltip = build_tooltip(
@@ -118,17 +116,17 @@ def build_expected_deviation_by_system_chart(
     )
 
 
-def build_rank_change_chart(dependence_on_system: MetricDependence, metric_label: str) -> Spec:
-    """Draw how the rank of each system changes between human scores, predicted human scores and metric
-    scores.
+def build_rank_change_chart(metric_dependence: MetricDependence, metric_label: str) -> Spec:
+    """Draw how the ranks of systems change between human scores, human scores predicted from a metric, and
+    scores of the metric.
 
     In between is the ranking by human scores predicted from the metric. Systems in an inverted pair are
     coloured.
     """
-    rankings = dependence_on_system.rankings
-    worse_systems = {pair.worse for pair in dependence_on_system.inversions}
+    rankings = metric_dependence.rankings
+    worse_systems = {pair.worse for pair in metric_dependence.inversions}
     # A system can be in several inverted pairs, once as the better and once as the worse one.
-    better_systems = {pair.better for pair in dependence_on_system.inversions} - worse_systems
+    better_systems = {pair.better for pair in metric_dependence.inversions} - worse_systems
     rows: list[Spec] = []
     for order in ORDERS:
         for rank, group in enumerate(getattr(rankings, order), start=1):
@@ -148,9 +146,7 @@ def build_rank_change_chart(dependence_on_system: MetricDependence, metric_label
         "offset": 10,
     }
     x = {
-        **build_vega_channel_with_value_order(
-            "order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)
-        ),
+        **build_ordered_channel("order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)),
         "axis": x_axis,
     }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
@@ -172,15 +168,13 @@ def build_rank_change_chart(dependence_on_system: MetricDependence, metric_label
     )
 
 
-def _choose_colours_of_favoured_systems(dependence_on_system: MetricDependence) -> dict[str, int]:
-    """Choose the colours of systems: one for the most favoured, one for the most disadvantaged, and grey for
-    all others.
+def _choose_colours_of_favoured_systems(metric_dependence: MetricDependence) -> dict[str, int]:
+    """Choose a colour for each system: one for the most favoured, another for the most disadvantaged, and
+    grey for all others.
     """
-    slots = dict.fromkeys(dependence_on_system.deviations, NEUTRAL)
-    slots[max(dependence_on_system.deviations, key=dependence_on_system.deviations.__getitem__)] = FAVOURED
-    slots[min(dependence_on_system.deviations, key=dependence_on_system.deviations.__getitem__)] = (
-        DISADVANTAGED
-    )
+    slots = dict.fromkeys(metric_dependence.deviations, NEUTRAL)
+    slots[max(metric_dependence.deviations, key=metric_dependence.deviations.__getitem__)] = FAVOURED
+    slots[min(metric_dependence.deviations, key=metric_dependence.deviations.__getitem__)] = DISADVANTAGED
     return slots
 
 
@@ -192,7 +186,7 @@ def _list_curve_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
 
 
 def _find_curve_label_points(curve_points: Sequence[Spec]) -> list[Spec]:
-    """Find the first point of each coloured curve, where the name of its system is written."""
+    """Find the first point of each curve that is not grey, where the name of its system is written."""
     first: dict[str, Spec] = {}
     for row in curve_points:
         if row.get("slot") != NEUTRAL:
@@ -237,15 +231,15 @@ def _build_line_layer(width: float, opacity: float, filter_expression: str) -> S
     }
 
 
-def _build_expected_deviation_point(dependence_on_system: MetricDependence, system: str) -> Spec:
-    residual = dependence_on_system.residual[system]
+def _build_expected_deviation_point(metric_dependence: MetricDependence, system: str) -> Spec:
+    residual = metric_dependence.residual[system]
     return {
         "group": system,
         "zero": 0,
-        "deviation": dependence_on_system.deviations[system],
-        "low": dependence_on_system.deviations_low[system],
-        "high": dependence_on_system.deviations_high[system],
-        "shrinkage": dependence_on_system.shrinkage[system],
+        "deviation": metric_dependence.deviations[system],
+        "low": metric_dependence.deviations_low[system],
+        "high": metric_dependence.deviations_high[system],
+        "shrinkage": metric_dependence.shrinkage[system],
         "residual": residual,
         "slot": FAVOURED if residual > 0 else DISADVANTAGED,
     }
@@ -268,7 +262,9 @@ def _build_system_names_layer(ranking_name: str, **mark: Any) -> Spec:
 
 
 def _compute_name_padding(names: Sequence[str]) -> float:
-    """Compute how much space a chart with three columns needs at both sides to fit the names of systems."""
+    """Compute the space that a chart needs on the left and right to fit the names of systems, relative to the
+    distance of its columns.
+    """
     # At most 40 % of the width on each side, so that the lines between the names stay visible.
     needed = min(0.4 * _CHART_WIDTH, 14 + 6.5 * min(WRAP, max(map(len, names))))
     return round(2 * needed / (_CHART_WIDTH - 2 * needed), 2)

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metassay.reporting.charts.metric_lines import (
-    build_chart_layer_of_baseline_lines,
-    build_chart_layers_of_metric_lines,
+    build_baseline_line_layer,
+    build_metric_line_layers,
 )
 from metassay.reporting.charts.theme import SLOTS, Spec, build_chart, build_tooltip
 
 
-def build_human_agreement_by_subset_size_chart(
+def build_downsampling_chart(
     subset_rows: Sequence[Mapping[str, Any]], meta_metric: str, metric_labels: Sequence[str]
 ) -> Spec:
-    """Draw how well metrics agree with human scores by the number of segments: medians and 95 % ranges over
-    random subsets.
+    """Draw how well metrics agree with human scores by the number of segments: the median and 95 % range over
+    random subsets of the segments.
 
     `metric_labels` are in the order of the metrics, best first, which decides their colours. Rows of other
     metrics are baselines, in grey.
@@ -56,9 +56,7 @@ def build_human_agreement_by_subset_size_chart(
         usermeta={"slots": slots},
         data={"values": values},
         layer=[
-            build_chart_layer_of_baseline_lines(x, y),
-            *build_chart_layers_of_metric_lines(
-                x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip
-            ),
+            build_baseline_line_layer(x, y),
+            *build_metric_line_layers(x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip),
         ],
     )

@@ -9,10 +9,10 @@ import msgspec
 from metassay.reporting.charts.theme import (
     Spec,
     build_interval_layers,
+    build_names_channel,
+    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
-    build_vega_channel_of_names,
-    build_vega_channel_with_value_order,
 )
 from metassay.results.estimate import SystemEstimate
 
@@ -21,8 +21,8 @@ LABELS_ONLY = "labels only"
 
 
 def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method: str) -> Spec:
-    """Draw two estimates of each system's mean human score with intervals: from human labels alone, and by
-    `method`.
+    """Draw two estimates of each system's mean human score with intervals: one from human labels alone, and
+    one by `method`.
     """
     rows = []
     for entry in systems:
@@ -33,7 +33,7 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
             rows.append({"system": entry.system, "method": name, **msgspec.structs.asdict(interval)})
     names = [entry.system for entry in systems]
     methods = list(dict.fromkeys([method, LABELS_ONLY]))
-    colour = build_vega_channel_with_value_order("method", methods, range="category")
+    colour = build_ordered_channel("method", methods, range="category")
     numbers = [(name, name, ".4f") for name in ("value", "low", "high")]
     return build_rows_chart(
         f"Mean {human} of {len(names)} systems, best first, with 95 % intervals.",
@@ -41,8 +41,8 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
         ROW_HEIGHT,
         data={"values": rows},
         encoding={
-            "y": build_vega_channel_of_names("system", names),
-            "yOffset": build_vega_channel_with_value_order("method", methods),
+            "y": build_names_channel("system", names),
+            "yOffset": build_ordered_channel("method", methods),
             "color": {**colour, "legend": {"orient": "top", "title": None}},
         },
         layer=build_interval_layers(

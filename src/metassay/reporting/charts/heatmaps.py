@@ -8,10 +8,10 @@ from typing import Any
 from metassay.reporting.charts.theme import (
     Spec,
     build_chart,
+    build_names_channel,
+    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
-    build_vega_channel_of_names,
-    build_vega_channel_with_value_order,
     measure_space_for_labels,
 )
 from metassay.results.assay import RankAgreement
@@ -50,7 +50,7 @@ _BARE_AXIS: Spec = {"title": None, "ticks": False, "domain": False}
 def build_square_heatmap(
     description: str, names: Sequence[str], cells: Sequence[Spec], tooltip: Sequence[Spec]
 ) -> Spec:
-    """Draw a heatmap whose rows and columns have the same names. `cells` have the keys `row`, `column` and
+    """Draw a heatmap whose rows and columns have the same names. Each cell has the keys `row`, `column` and
     `value`.
     """
     labelled = len(names) <= LABELLED_UP_TO
@@ -66,8 +66,8 @@ def build_square_heatmap(
         usermeta={"labels": measure_space_for_labels(names)},
         data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
-            "x": {**build_vega_channel_with_value_order("column", names), "axis": x_axis},
-            "y": {**build_vega_channel_with_value_order("row", names), "axis": y_axis},
+            "x": {**build_ordered_channel("column", names), "axis": x_axis},
+            "y": {**build_ordered_channel("row", names), "axis": y_axis},
             "tooltip": list(tooltip),  # on numbers too, which lie above the cells
         },
         layer=layers,
@@ -104,13 +104,13 @@ def _format_short_number(value: float) -> str:
 
 
 def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
-    """Draw how similarly contexts rank the metrics: as a heatmap, or with many contexts as dots that compare
-    each with the overall ranking.
+    """Draw how similarly contexts, such as domains, rank the metrics. Many contexts are drawn as dots that
+    show how similar each is to the overall ranking, fewer as a heatmap.
     """
     contexts = rank_agreement.contexts
     # Of more than 300 contexts, the matrix has only the row of global.
     if len(contexts) > HEATMAP_UP_TO or len(rank_agreement.matrix) < len(contexts):
-        return _build_agreement_with_overall_ranking_chart(rank_agreement, context_column)
+        return _build_overall_agreement_chart(rank_agreement, context_column)
     size = range(len(contexts))
     cells = []
     for i in size:
@@ -123,12 +123,12 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     return build_square_heatmap(description, contexts, cells, TOOLTIP)
 
 
-def _build_agreement_with_overall_ranking_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
+def _build_overall_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
     defined = [j for j in range(1, len(rank_agreement.contexts)) if rank_agreement.matrix[0][j] is not None]
     cells = [_build_rank_agreement_cell(rank_agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
-    x = build_vega_channel_with_value_order("column", [row["column"] for row in rows])
+    x = build_ordered_channel("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
     return build_chart(
         f"Rank agreement of the metrics in each of {len(rows)} contexts of {context_column} with global.",
@@ -180,8 +180,8 @@ def build_accuracy_heatmap(
         usermeta={"labels": measure_space_for_labels(perturbations)},
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": {**build_vega_channel_with_value_order("perturbation", perturbations), "axis": x_axis},
-            "y": {**build_vega_channel_with_value_order("metric", metrics), "axis": _BARE_AXIS},
+            "x": {**build_ordered_channel("perturbation", perturbations), "axis": x_axis},
+            "y": {**build_ordered_channel("metric", metrics), "axis": _BARE_AXIS},
             "tooltip": build_tooltip(
                 ("metric", "metric"), ("perturbation", "perturbation"), ("accuracy", "right pairs", ".1%")
             ),
@@ -198,8 +198,8 @@ def build_accuracy_heatmap(
 def build_context_heatmap(
     description: str, cells: Sequence[Spec], metrics: Sequence[str], contexts: Sequence[str]
 ) -> Spec:
-    """Draw a heatmap of accuracies with a row for each context and a column for each metric. A frame marks
-    the metrics tied with the best.
+    """Draw a heatmap of accuracies with a row for each context, such as a domain, and a column for each
+    metric. Frames mark the best metrics of each row.
 
     `cells` have `context`, `metric`, `accuracy` and `tied` (`yes` or `no`).
     """
@@ -224,8 +224,8 @@ def build_context_heatmap(
         labels=measure_space_for_labels(metrics),
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": build_vega_channel_of_names("metric", metrics, orient="top", ticks=False),
-            "y": build_vega_channel_of_names("context", contexts, ticks=False),
+            "x": build_names_channel("metric", metrics, orient="top", ticks=False),
+            "y": build_names_channel("context", contexts, ticks=False),
             "tooltip": build_tooltip(
                 ("context", "context"),
                 ("metric", "metric"),
@@ -279,8 +279,8 @@ def build_signed_heatmap(
         labels=room,
         data={"values": list(cells)},
         encoding={
-            "x": build_vega_channel_of_names("column", column_names, orient="top", ticks=False, **heads),
-            "y": build_vega_channel_of_names("row", row_names, ticks=False),
+            "x": build_names_channel("column", column_names, orient="top", ticks=False, **heads),
+            "y": build_names_channel("row", row_names, ticks=False),
             "tooltip": tooltip,
         },
         layer=[

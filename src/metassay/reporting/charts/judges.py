@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from metassay.reporting.charts.theme import (
     Spec,
     build_interval_layers,
+    build_names_channel,
     build_rows_chart,
     build_tooltip,
-    build_vega_channel_of_names,
 )
 from metassay.results.judge import JudgeEntry
 
@@ -30,7 +30,7 @@ def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
         judges,
         ROW_HEIGHT,
         data={"values": rows},
-        encoding={"y": build_vega_channel_of_names("judge", judges)},
+        encoding={"y": build_names_channel("judge", judges)},
         layer=build_interval_layers(
             {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}},
             build_tooltip(("judge", "judge"), *numbers),

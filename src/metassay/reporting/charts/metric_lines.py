@@ -38,8 +38,8 @@ def find_accuracy_range(accuracies: Sequence[HasAccuracy]) -> tuple[float, float
 
 
 def build_chance_line(low: float, high: float) -> list[Spec]:
-    """Build a chart layer with a line at 50 %, the accuracy of a coin toss. The list is empty if 50 % is
-    outside the range.
+    """Build the chart layer with a line at 50 %, the accuracy of a coin toss. The list of layers is empty if
+    50 % is outside the range.
     """
     if not low < 0.5 < high:
         return []
@@ -52,7 +52,7 @@ def build_chance_line(low: float, high: float) -> list[Spec]:
     ]
 
 
-def build_chart_layer_of_baseline_lines(x_channel: Spec, y_channel: Spec) -> Spec:
+def build_baseline_line_layer(x_channel: Spec, y_channel: Spec) -> Spec:
     """Build a chart layer with grey dashed lines for the baselines that ignore quality."""
     return {
         "transform": [{"filter": "datum.sentinel"}],
@@ -73,7 +73,7 @@ def build_chart_layer_of_baseline_lines(x_channel: Spec, y_channel: Spec) -> Spe
     }
 
 
-def build_chart_layers_of_metric_lines(
+def build_metric_line_layers(
     x_channel: Spec,
     y_channel: Spec,
     offset_channel: Spec,
@@ -82,8 +82,8 @@ def build_chart_layers_of_metric_lines(
     metric_count: int,
     tooltip: Sequence[Spec],
 ) -> list[Spec]:
-    """Build chart layers with a line and points for each metric. Intervals are bars side by side, or
-    bands.
+    """Build the chart layers with a line, points and intervals for each metric. Intervals are bars next to
+    each other, or bands.
     """
     colour = {
         "field": "slot",
@@ -137,8 +137,8 @@ def build_chart_layers_of_metric_lines(
 def _build_opacity_of_selected_metric(
     opacity_if_selected: float, opacity_without_selection: float | None = None
 ) -> Spec:
-    """Build the Vega-Lite opacity of a line or point: the metric selected by the reader is opaque, and others
-    are pale.
+    """Build the Vega-Lite opacity of lines and points: the metric that the reader selected is opaque, and
+    others are pale.
     """
     resting = opacity_if_selected if opacity_without_selection is None else opacity_without_selection
     return {

@@ -12,9 +12,9 @@ from metassay.reporting.charts.theme import (
     Spec,
     build_chart,
     build_interval_layers,
+    build_names_channel,
     build_rows_chart,
     build_tooltip,
-    build_vega_channel_of_names,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.rank import Ranking
@@ -24,8 +24,8 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
-    """Draw a ranking of metrics: the value of each with its 95 % interval, and lines between groups that
-    differ significantly.
+    """Draw a ranking of metrics: the value of each metric with its 95 % interval. Horizontal lines separate
+    groups that differ significantly.
 
     Baselines come last, in grey.
     """
@@ -65,7 +65,7 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
         order,
         METRIC_HEIGHT,
         data={"values": rows},
-        encoding={"y": build_vega_channel_of_names("metric", order)},
+        encoding={"y": build_names_channel("metric", order)},
         layer=[cluster_lines, intervals, dots],
     )
 
@@ -104,8 +104,8 @@ def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Sp
         labels={"room": 0, "count": len(order)},
         data={"values": rows},
         encoding={
-            "y": build_vega_channel_of_names("a", order, title="the better metric"),
-            "x": build_vega_channel_of_names("b", order, title="the other metric", labelAngle=-90),
+            "y": build_names_channel("a", order, title="the better metric"),
+            "x": build_names_channel("b", order, title="the other metric", labelAngle=-90),
         },
         layer=[cells],
     )

@@ -118,8 +118,8 @@ def build_vega_config(colour_scheme: Scheme) -> Spec:
     }
 
 
-def build_vega_channel_with_value_order(field_name: str, ordered_values: Sequence[str], **scale: Any) -> Spec:
-    """Build a nominal Vega-Lite channel whose values appear in the given order.
+def build_ordered_channel(field_name: str, ordered_values: Sequence[str], **scale: Any) -> Spec:
+    """Build the Vega-Lite encoding of an axis or colour whose values are names in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
     names from the user must not become code.
@@ -133,8 +133,8 @@ def build_vega_channel_with_value_order(field_name: str, ordered_values: Sequenc
 
 
 def measure_space_for_labels(labels: Sequence[str]) -> Spec:
-    """Compute how many pixels the labels of an axis need side by side. With less space, the chart slants
-    them.
+    """Estimate how many pixels the labels of an axis need next to each other. If the chart is narrower, its
+    labels are slanted.
 
     Places are equally wide, so the two widest neighbours decide.
     """
@@ -144,14 +144,14 @@ def measure_space_for_labels(labels: Sequence[str]) -> Spec:
     return {"count": len(labels), "room": round(len(labels) * widest)}
 
 
-def build_line_break_expression(vega_expression: str, line_length: str = "wrap") -> str:
-    """Build a Vega expression that breaks a name into lines of at most `line_length` characters."""
-    pieces = [
-        f"slice({vega_expression}, {n} * {line_length}, {n + 1} * {line_length})" for n in range(_LINES - 1)
-    ]
-    lines = f"[{', '.join(pieces)}, slice({vega_expression}, {_LINES - 1} * {line_length})]"
+def build_line_break_expression(vega_expression: str) -> str:
+    """Build a Vega expression that breaks a name into lines. The chart parameter `wrap` says how many
+    characters fit on a line.
+    """
+    pieces = [f"slice({vega_expression}, {n} * wrap, {n + 1} * wrap)" for n in range(_LINES - 1)]
+    lines = f"[{', '.join(pieces)}, slice({vega_expression}, {_LINES - 1} * wrap)]"
     for n in range(_LINES - 1, 0, -1):
-        lines = f"length({vega_expression}) <= {n} * {line_length} ? [{', '.join(pieces[:n])}] : {lines}"
+        lines = f"length({vega_expression}) <= {n} * wrap ? [{', '.join(pieces[:n])}] : {lines}"
     return lines
 
 
@@ -170,10 +170,12 @@ def build_names_axis(**axis: Any) -> Spec:
     }
 
 
-def build_vega_channel_of_names(field_name: str, ordered_names: Sequence[str], **axis: Any) -> Spec:
-    """Build a Vega-Lite channel that shows names in the given order and breaks long ones into lines."""
+def build_names_channel(field_name: str, ordered_names: Sequence[str], **axis: Any) -> Spec:
+    """Build the Vega-Lite encoding of an axis with names in the given order. Long names are broken into
+    lines.
+    """
     return {
-        **build_vega_channel_with_value_order(field_name, ordered_names),
+        **build_ordered_channel(field_name, ordered_names),
         "axis": build_names_axis(**axis),
     }
 
@@ -191,7 +193,9 @@ def build_tooltip(*fields: tuple[str, ...]) -> list[Spec]:
 
 
 def build_interval_layers(x: Spec, tooltip: Sequence[Spec], *, rule: Spec, point: Spec) -> list[Spec]:
-    """Build two chart layers: a line from `low` to `high` and a point for each row, with the given style."""
+    """Build two chart layers for rows with an interval: a line from `low` to `high`, and a point, in the
+    given styles.
+    """
     ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
     return [
         {"mark": {"type": "rule", **rule}, "encoding": ends},
@@ -202,7 +206,7 @@ def build_interval_layers(x: Spec, tooltip: Sequence[Spec], *, rule: Spec, point
 def build_rows_chart(
     description: str, names: Sequence[str], row_height: int, *, labels: Spec | None = None, **body: Any
 ) -> Spec:
-    """Build a chart with one row for each name, in which every row is high enough for its name.
+    """Build a chart with one row for each name. Each row is high enough for the longest name.
 
     `labels` describes the space that the labels of the other axis need.
     """
@@ -212,7 +216,9 @@ def build_rows_chart(
 
 
 def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
-    """Compute the height of a chart from the number of rows and the lines that the longest name needs."""
+    """Compute the height of a chart from its number of rows and the number of lines that the longest name
+    needs.
+    """
     rows = usermeta["rows"]
     # Negated floor division rounds up.
     lines = min(_LINES, -(-rows["longest"] // line_length))
@@ -230,8 +236,8 @@ def escape_name_for_vega(name: str) -> str:
 
 
 def _escape_names_for_vega(value: Any) -> Any:
-    """Escape all names in a chart specification at any depth, so that none is taken for a property of
-    JavaScript objects.
+    """Escape all names in a chart specification, so that Vega confuses none with a property of JavaScript
+    objects.
     """
     if isinstance(value, str):
         return escape_name_for_vega(value)
@@ -264,11 +270,11 @@ def build_chart(description: str, **body: Any) -> Spec:
     }
 
 
-def render_svg(chart_spec: Spec, *, width: int = 640, colour_scheme: Scheme = "light") -> str:
-    """Draw a chart as SVG in the colours of one scheme."""
+def render_svg(chart_spec: Spec, *, width: int = 640) -> str:
+    """Draw a chart as an SVG picture in the colours of the light scheme."""
     from vl_convert import vegalite_to_svg
 
-    drawing: str = vegalite_to_svg(_fix_size_and_colours(chart_spec, width, colour_scheme, WRAP))
+    drawing: str = vegalite_to_svg(_fix_size_and_colours(chart_spec, width, WRAP))
     return drawing
 
 
@@ -287,7 +293,7 @@ def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
     import vl_convert
 
     width, wrap = PAPER[columns]
-    made = _fix_size_and_colours(add_chart_legend(chart_spec), width, "light", wrap)
+    made = _fix_size_and_colours(add_chart_legend(chart_spec), width, wrap)
     look = made["config"]
     made["config"] = look | {name: {**look[name], **_POINTS} for name in ("axis", "legend")}
     made["config"]["range"] = {**look["range"], "category": [*PRINTED, TOKENS["light"]["muted"]]}
@@ -302,14 +308,14 @@ def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
     return bytes(vl_convert.svg_to_pdf(sized))
 
 
-def _fix_size_and_colours(chart_spec: Spec, width: int, colour_scheme: Scheme, line_length: int) -> Spec:
-    """Return a chart specification with fixed width, height and colours, so that it can be drawn outside a
-    web page.
+def _fix_size_and_colours(chart_spec: Spec, width: int, line_length: int) -> Spec:
+    """Return a chart specification with a fixed size and the colours of the light scheme, so that it can be
+    drawn outside a web page.
     """
-    values = {**TOKENS[colour_scheme], "dark": colour_scheme == "dark", "wrap": line_length}
+    values = {**TOKENS["light"], "dark": False, "wrap": line_length}
     params = [{**each, "value": values.get(each["name"], each["value"])} for each in chart_spec["params"]]
     usermeta = chart_spec.get("usermeta") or {}
-    look = {**build_vega_config(colour_scheme), "background": TOKENS[colour_scheme]["paper"]}
+    look = {**build_vega_config("light"), "background": TOKENS["light"]["paper"]}
     look["axis"] = {**look["axis"], "labelLimit": 0}
     if usermeta.get("labels", {}).get("room", 0) > width - 100:
         look["axisX"] = {"labelAngle": -40}
@@ -320,8 +326,8 @@ def _fix_size_and_colours(chart_spec: Spec, width: int, colour_scheme: Scheme, l
 
 
 def add_chart_legend(chart_spec: Spec) -> Spec:
-    """Return a chart with a legend of its own. It is used outside the report page, which writes legends above
-    its charts.
+    """Return a chart to which a legend was added. It is needed outside the report page, which writes legends
+    above its charts.
     """
     slots = (chart_spec.get("usermeta") or {}).get("slots")
     if not slots:
@@ -337,7 +343,7 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
         encoding = dict(chart_layer.get("encoding", {}))
         for channel, definition in encoding.items():
             if channel in ranges and definition.get("field") == "slot":
-                channel_of_names = build_vega_channel_with_value_order("metric", names, range=ranges[channel])
+                channel_of_names = build_ordered_channel("metric", names, range=ranges[channel])
                 encoding[channel] = {**channel_of_names, **legend}
         return {**chart_layer, "encoding": encoding}
 

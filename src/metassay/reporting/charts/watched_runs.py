@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from metassay.reporting.charts.theme import (
     Spec,
     build_chart,
+    build_ordered_channel,
     build_tooltip,
-    build_vega_channel_with_value_order,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.watch import WatchedSeries
@@ -16,14 +16,14 @@ from metassay.results.watch import WatchedSeries
 HEIGHT = 280
 
 
-def build_metric_values_by_run_chart(
+def build_run_series_chart(
     series_by_metric: Sequence[WatchedSeries],
     run_names: Sequence[str],
     metric_labels: MetricLabels,
     measure_title: str,
 ) -> Spec:
-    """Draw how one measure of metrics or judges, such as accuracy, changes over a series of runs, oldest
-    first.
+    """Draw how one measure, such as accuracy, changes over a series of runs, with a line for each metric or
+    judge.
     """
     rows = []
     for entry in series_by_metric:
@@ -40,7 +40,7 @@ def build_metric_values_by_run_chart(
             "x": {"field": "run", "type": "quantitative", "title": "run", "axis": {"tickMinStep": 1}},
             "y": {"field": "value", "type": "quantitative", "title": measure_title, "scale": {"zero": False}},
             "color": {
-                **build_vega_channel_with_value_order("metric", metrics, range="category"),
+                **build_ordered_channel("metric", metrics, range="category"),
                 "legend": {"orient": "top", "title": None},
             },
             "tooltip": build_tooltip(("metric", "metric"), ("run", "run", "d"), ("value", "value", ".4f")),

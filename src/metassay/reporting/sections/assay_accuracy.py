@@ -96,8 +96,8 @@ def _build_accuracy_subsection(assay_report: AssayReport, context_column: Report
 def describe_metric_with_largest_spread(
     assay_report: AssayReport, context_column: ReportedColumn
 ) -> Sentence | None:
-    """Name the metric whose accuracy varies most between contexts, among those with a significant
-    difference.
+    """Name the metric whose accuracy varies most between contexts, such as domains. Only metrics with a
+    significant difference are compared.
     """
     claimed = [
         claim.metric for claim in assay_report.result.claims.variations if claim.column == context_column.name
@@ -112,17 +112,14 @@ def describe_metric_with_largest_spread(
         ]
         if len(rows) > 1 and assay_report.labels.has_own_table_row(metric):
             ends[metric] = (
-                min(rows, key=_get_accuracy_or_zero_if_undefined),
-                max(rows, key=_get_accuracy_or_zero_if_undefined),
+                min(rows, key=_get_accuracy_or_zero),
+                max(rows, key=_get_accuracy_or_zero),
             )
     if not ends:
         return None
     widest = max(
         ends,
-        key=lambda metric: (
-            _get_accuracy_or_zero_if_undefined(ends[metric][1])
-            - _get_accuracy_or_zero_if_undefined(ends[metric][0])
-        ),
+        key=lambda metric: _get_accuracy_or_zero(ends[metric][1]) - _get_accuracy_or_zero(ends[metric][0]),
     )
     low, high = ends[widest]
     return format_sentence(
@@ -193,7 +190,7 @@ def _build_difficulty_subsection(assay_report: AssayReport, difficulty: Difficul
 
 
 def describe_accuracy_by_text_distance(assay_report: AssayReport, difficulty: Difficulty) -> list[Sentence]:
-    """Say how often the best metric is right if the two texts of a pair are similar, and if they are very
+    """Say how often the best metric is right if the two outputs of a pair are similar, and if they are very
     different.
     """
     sentences = []
@@ -233,12 +230,14 @@ def describe_accuracy_by_text_distance(assay_report: AssayReport, difficulty: Di
     return sentences
 
 
-def _get_accuracy_or_zero_if_undefined(metric_accuracy: MetricAccuracy) -> float:
+def _get_accuracy_or_zero(metric_accuracy: MetricAccuracy) -> float:
     return metric_accuracy.accuracy or 0.0
 
 
 def name_ranges_of_edit_shares(difficulty: Difficulty) -> list[str]:
-    """Name each bin of the share of edited characters by its range: `1.3 % to 6.2 %`."""
+    """Write the range of each bin of pairs, which are grouped by the share of edited characters: `1.3 % to
+    6.2 %`.
+    """
     return [f"{format_edit_share(each.low)} to {format_edit_share(each.high)}" for each in difficulty.bins]
 
 

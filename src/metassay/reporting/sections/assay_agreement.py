@@ -30,7 +30,9 @@ _LEVEL = 0.05
 
 
 def build_agreement_section(assay_report: AssayReport) -> Section | None:
-    """Build the section on how similarly contexts rank the metrics. None if no column has enough contexts."""
+    """Build the section on how similarly contexts, such as domains, rank the metrics. None if no column has
+    enough contexts.
+    """
     subsections = []
     for column in assay_report.context_columns:
         agreement = column.result.h2
@@ -66,7 +68,7 @@ def describe_rank_agreement(
 ) -> list[Sentence]:
     """Describe how similarly the contexts of a column, such as the domains, rank the metrics."""
     sentences: list[Sentence | None] = [_describe_agreement_between_contexts(agreement, context_column)]
-    if not _do_all_contexts_rank_metrics_alike(agreement):
+    if not _do_contexts_agree(agreement):
         differing = _find_differing_contexts(assay_report, context_column, agreement)
         sentences += [
             _describe_agreement_of_two_samples(agreement),
@@ -86,7 +88,7 @@ def describe_rank_agreement(
 def _describe_agreement_between_contexts(
     agreement: RankAgreement, context_column: ReportedColumn
 ) -> Sentence:
-    if _do_all_contexts_rank_metrics_alike(agreement):
+    if _do_contexts_agree(agreement):
         return format_sentence(
             "The metrics come in the same order for every {column:column}.", column=context_column.name
         )
@@ -109,8 +111,8 @@ def _describe_agreement_between_contexts(
 
 
 def _list_agreements_of_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]]:
-    """List the rank agreement of every two contexts. The context `global` (all outputs) is left out if there
-    are other pairs.
+    """List how similarly every two contexts, such as domains, rank the metrics. The entry for all outputs
+    (`global`) is left out if there are other pairs.
     """
     # Of very many contexts, the matrix has only the row of `global`; two entries are `global` and one
     # context.
@@ -124,7 +126,7 @@ def _list_agreements_of_context_pairs(agreement: RankAgreement) -> list[tuple[fl
     return cells
 
 
-def _do_all_contexts_rank_metrics_alike(agreement: RankAgreement) -> bool:
+def _do_contexts_agree(agreement: RankAgreement) -> bool:
     defined = [value for row in agreement.matrix for value in row if value is not None]
     return len(defined) > 1 and min(defined) >= 1
 
@@ -134,9 +136,8 @@ def _describe_agreement_of_two_samples(agreement: RankAgreement) -> Sentence | N
     if not ceilings:
         return None
     return format_sentence(
-        "For comparison, two samples of the same context, each as large as these, would agree with"
-        " {ceiling} on"
-        " average.",
+        "For comparison, two samples of the same context, each as large as these, would agree with {ceiling}"
+        " on average.",
         ceiling=format_number(fmean(ceilings)),
     )
 
@@ -144,7 +145,9 @@ def _describe_agreement_of_two_samples(agreement: RankAgreement) -> Sentence | N
 def _find_differing_contexts(
     assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> list[str]:
-    """Find the contexts whose ranking of the metrics is shown to differ from the ranking over all outputs."""
+    """Find the contexts, such as domains, whose ranking of the metrics is shown to differ from the ranking
+    over all outputs.
+    """
     p_values = assay_report.result.claims.order.get(context_column.name, {})
     return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
 

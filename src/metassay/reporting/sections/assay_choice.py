@@ -55,7 +55,9 @@ _FEWEST_METRICS_FOR_PHI = 3
 
 
 def build_choice_section(assay_report: AssayReport) -> Section | None:
-    """Build the section that says which metric to use in each context. None if nothing can be recommended."""
+    """Build the section that says which metric to use in each context, such as each domain. None if nothing
+    can be recommended.
+    """
     subsections = [
         _build_choice_subsection(assay_report, column)
         for column in assay_report.context_columns
@@ -76,7 +78,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
         "The tables show which metric to use in each context, and which metrics are tied with it{note:note}.",
         note="top",
     )
-    costs = name_metrics_unbeaten_in_accuracy_and_cost(assay_report)
+    costs = name_unbeaten_metrics(assay_report)
     return Section(
         "What to use where",
         sentences=[introduction] if costs is None else [introduction, costs],
@@ -89,7 +91,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
 
 
 def _build_choice_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
-    robust = describe_safest_metric_for_all_contexts(assay_report, context_column)
+    robust = describe_safest_metric(assay_report, context_column)
     robustness = _build_robustness_table(assay_report, context_column)
     return Section(
         f"By {context_column.name}",
@@ -100,7 +102,9 @@ def _build_choice_subsection(assay_report: AssayReport, context_column: Reported
 
 
 def build_recommendation_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
-    """Build a table with the metric to use in each context, and why. The first row is for all outputs."""
+    """Build a table that says which metric to use in each context, such as each domain, and why. The first
+    row is for all outputs.
+    """
     writer = ReasonWriter(assay_report.result, context_column.name, metric_labels=assay_report.labels)
     ordered = [context for context in context_column.contexts if context in context_column.recommendations]
     # The recommendations also have `global`, which is no context of the column.
@@ -146,10 +150,8 @@ def _find_accuracy_of_metric(
     return AccuracyCell.from_accuracy(context_column.accuracies.get((context, metric)))
 
 
-def describe_safest_metric_for_all_contexts(
-    assay_report: AssayReport, context_column: ReportedColumn
-) -> Sentence | None:
-    """Name the metric to use if the same metric must be used in every context."""
+def describe_safest_metric(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence | None:
+    """Name the metric to use if the same metric must be used in every context, such as every domain."""
     recommendation = context_column.recommendations.get(GLOBAL)
     rows = {row.metric: row for row in context_column.result.robustness}
     metric = None if recommendation is None else recommendation.robust_choice
@@ -164,8 +166,8 @@ def describe_safest_metric_for_all_contexts(
 
 
 def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
-    """Say how accurate a metric still is if the contexts have other shares than in the data: its accuracy
-    under the worst mix.
+    """Write the end of a sentence: the accuracy that a metric still reaches if the contexts are mixed in
+    other proportions than in the data.
     """
     if robustness.robust_accuracy is None:
         return format_sentence("{opening}.", opening=sentence_start)
@@ -194,8 +196,8 @@ def build_robustness_rows(
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in shown]
 
 
-def name_metrics_unbeaten_in_accuracy_and_cost(assay_report: AssayReport) -> Sentence | None:
-    """Name the metrics that are not surpassed by another metric in both accuracy and cost."""
+def name_unbeaten_metrics(assay_report: AssayReport) -> Sentence | None:
+    """Name the metrics than which no other metric is both more accurate and cheaper."""
     classes = set(assay_report.result.cost_class.values())
     if len(classes) == 1 and len(assay_report.metrics) > 1:
         (cost_class,) = classes
@@ -210,8 +212,8 @@ def name_metrics_unbeaten_in_accuracy_and_cost(assay_report: AssayReport) -> Sen
 
 
 def build_shared_errors_chart(assay_report: AssayReport) -> Spec | None:
-    """Draw how often two metrics are wrong on the same pairs (phi correlation), if there are at least three
-    metrics.
+    """Draw how often two metrics are wrong on the same pairs of outputs (phi correlation). None if there are
+    fewer than three metrics.
     """
     errors = assay_report.result.shared_errors
     shown = [n for n, metric in enumerate(errors.metrics) if assay_report.labels.has_own_table_row(metric)]

@@ -10,13 +10,14 @@ from metassay.reporting.wording import format_plural
 _MOST_CHARTS = 2
 _CAPTION = (
     "Share of pairs in % in which each metric prefers the better output. A frame marks the best metric of"
-    " each"
-    " row and the metrics tied with it."
+    " each row and the metrics tied with it."
 )
 
 
 def build_heatmap_section(assay_report: AssayReport) -> Section | None:
-    """Build heatmaps of accuracy for the columns whose contexts differ. None if there is no such column."""
+    """Build heatmaps of accuracy for the columns whose values, such as domains, differ. None if there is no
+    such column.
+    """
     columns = list_columns_with_context_differences(assay_report)[:_MOST_CHARTS]
     subsections = [_build_heatmap_subsection(assay_report, column) for column in columns]
     if not subsections:
@@ -25,31 +26,26 @@ def build_heatmap_section(assay_report: AssayReport) -> Section | None:
 
 
 def list_columns_with_context_differences(assay_report: AssayReport) -> list[ReportedColumn]:
-    """List the columns in which some metric's accuracy differs between contexts. Those with different
-    recommendations come first.
+    """List the columns, such as the domain, for whose values some metric's accuracy or the recommendation
+    differs. Columns with different recommendations come first.
     """
     varying = {claim.column for claim in assay_report.result.claims.variations}
     exceptional = {column for column, _ in assay_report.differing_recommendations_by_context}
     columns = []
     for column in assay_report.context_columns:
-        is_drawn = (
-            len(_list_contexts_large_enough_for_claims(assay_report, column)) > 1
-            and len(assay_report.metrics) > 1
-        )
+        is_drawn = len(_list_large_contexts(assay_report, column)) > 1 and len(assay_report.metrics) > 1
         if is_drawn and column.name in varying | exceptional:
             columns.append(column)
     return sorted(columns, key=lambda column: column.name not in exceptional)
 
 
-def _list_contexts_large_enough_for_claims(
-    assay_report: AssayReport, context_column: ReportedColumn
-) -> list[str]:
+def _list_large_contexts(assay_report: AssayReport, context_column: ReportedColumn) -> list[str]:
     small = assay_report.list_small_contexts(context_column.name)
     return [context for context in context_column.contexts if context not in small]
 
 
 def _build_heatmap_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
-    contexts = _list_contexts_large_enough_for_claims(assay_report, context_column)
+    contexts = _list_large_contexts(assay_report, context_column)
     shown = contexts[:MOST_HEATMAP_CONTEXTS]
     cells = []
     for context in shown:
@@ -80,7 +76,9 @@ def _build_heatmap_subsection(assay_report: AssayReport, context_column: Reporte
 def _write_heatmap_title(
     assay_report: AssayReport, context_column: ReportedColumn, contexts: list[str]
 ) -> str:
-    """Write in how many contexts another metric is better than the overall recommended one."""
+    """Write the title of a heatmap. It says in how many contexts, such as domains, another metric is better
+    than the one recommended overall.
+    """
     exceptions = [
         context
         for name, context in assay_report.differing_recommendations_by_context

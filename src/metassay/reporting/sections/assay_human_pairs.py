@@ -22,9 +22,8 @@ _INTRODUCTION = (
     "A human pair consists of two outputs of one item, of which people scored one higher. A perturbed pair"
     " consists of an output and the same output made worse{note:note}. Both show how well a metric judges"
     " single outputs. SPA shows how well a metric ranks systems; metrics are tied if their 95\u202f%"
-    " intervals"
-    " overlap. The command rank tests every two metrics without a correction for their number, so it can find"
-    " differences between metrics that are tied here."
+    " intervals overlap. The command rank tests every two metrics without a correction for their number, so"
+    " it can find differences between metrics that are tied here."
 )
 _METRIC_FIELDS = (
     Field("metric", "metric", "name"),
@@ -90,8 +89,8 @@ def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanCompari
 def _build_human_agreement_table(
     assay_report: AssayReport, column: str, contexts: list[ContextHumanAgreement]
 ) -> Grid:
-    """Build a table with a row per context: how similarly perturbed pairs and human pairs rank the metrics,
-    and accuracies.
+    """Build a table with a row per context, such as a domain: how similarly artificial errors and human
+    scores rank the metrics, and how accurate each metric is.
     """
     metrics = [row.metric for row in contexts[0].metrics if assay_report.labels.has_own_table_row(row.metric)]
     fields = [
@@ -112,7 +111,7 @@ def _build_human_agreement_table(
 
 
 def _describe_rank_agreement(comparison: HumanComparison) -> list[Sentence]:
-    """Say how similarly perturbed pairs and human scores rank the metrics."""
+    """Say how similarly artificial errors (perturbed pairs) and human scores rank the metrics."""
     agreement = comparison.agreement
     orders = {
         HUMAN_PAIRS: (agreement.perturbed_with_human, comparison.ceiling.pairs),

@@ -29,7 +29,9 @@ def build_method_section(assay_report: AssayReport) -> Section:
 
 
 def _list_data_left_out(assay_report: AssayReport) -> list[str]:
-    """List which data was left out: the reason, the number, and the names of what is missing."""
+    """List which data was left out. Each entry has the reason, the number, and the names of what is
+    missing.
+    """
     counts = assay_report.result.left_out
     names = assay_report.result.named_left_out
     entries = []

@@ -59,7 +59,9 @@ ACCURACY_FIELDS = (
 
 
 def build_numbers_section(assay_report: AssayReport) -> Section:
-    """Build the section with all tables of an assay, over all outputs and by context."""
+    """Build the section with all tables of an assay result, over all outputs and by context, such as the
+    domain.
+    """
     tables = [
         build_overall_accuracy_table(assay_report),
         build_difficulty_table(assay_report),
@@ -103,7 +105,7 @@ def _describe_sample_sizes(assay_report: AssayReport) -> str:
 
 def _build_numbers_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
     folded = [
-        _build_table_of_accuracies_by_context(assay_report, context_column),
+        _build_long_accuracy_table(assay_report, context_column),
         _build_perturbation_share_table(context_column),
         build_agreement_table(assay_report, context_column),
     ]
@@ -115,8 +117,8 @@ def _build_numbers_subsection(assay_report: AssayReport, context_column: Reporte
 
 
 def build_accuracy_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
-    """Build a table of accuracies with intervals that has a row for each context and a column for each
-    metric.
+    """Build a table of accuracies with intervals. It has a row for each context, such as a domain, and a
+    column for each metric.
     """
     fields = [
         Field("context", context_column.name, "name"),
@@ -137,8 +139,10 @@ def build_accuracy_table(assay_report: AssayReport, context_column: ReportedColu
     return build_grid(f"accuracy-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _build_table_of_accuracies_by_context(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
-    """Build a long table with a row for each context and metric: accuracy, intervals and counts."""
+def _build_long_accuracy_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
+    """Build a table with a row for each context, such as a domain, and each metric: accuracy, intervals and
+    counts.
+    """
     rows = []
     for context in context_column.contexts:
         for metric in assay_report.all_metrics:
@@ -151,7 +155,9 @@ def _build_table_of_accuracies_by_context(assay_report: AssayReport, context_col
 
 
 def _build_perturbation_share_table(context_column: ReportedColumn) -> Grid | None:
-    """Build a table with the share that each perturbation has among the pairs of each context."""
+    """Build a table of the shares of pairs that each perturbation (a rule that makes outputs worse) made in
+    each context, such as a domain.
+    """
     shares = context_column.result.perturbation_shares
     perturbations = list(dict.fromkeys(name for row in shares.values() for name in row))
     if not perturbations:
@@ -170,8 +176,8 @@ def _build_perturbation_share_table(context_column: ReportedColumn) -> Grid | No
 
 
 def build_agreement_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
-    """Build a table that compares each context's ranking of the metrics with that over all outputs, with
-    tests.
+    """Build a table with a row per context, such as a domain: how similarly it ranks the metrics to all
+    outputs together, with a test.
     """
     agreement = context_column.result.h2
     if agreement is None or not agreement.matrix:
@@ -203,7 +209,9 @@ def build_agreement_table(assay_report: AssayReport, context_column: ReportedCol
 
 
 def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table of accuracy by the share of edited characters: the smaller it is, the harder the pair."""
+    """Build a table of each metric's accuracy by the share of characters in which two outputs differ. Pairs
+    with fewer edits are harder.
+    """
     difficulty = assay_report.result.difficulty
     if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
         return None
@@ -229,7 +237,9 @@ def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
 
 
 def _build_perturbation_statistics_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table of how often each perturbation could be applied, and how many of its pairs were used."""
+    """Build a table of how often each perturbation (a rule that makes outputs worse) could be applied, and
+    how many of its pairs were used.
+    """
     rows = [msgspec.structs.asdict(row) for row in assay_report.result.perturbation_statistics]
     if not rows:
         return None
@@ -247,5 +257,7 @@ def build_overall_accuracy_table(assay_report: AssayReport) -> Grid:
 
 
 def build_accuracy_row(assay_report: AssayReport, accuracy: MetricAccuracy) -> dict[str, Any]:
-    """Build the table row of one metric in one context, with accuracy, intervals and counts."""
+    """Build the table row of one metric in one context, such as a domain, with accuracy, intervals and
+    counts.
+    """
     return msgspec.structs.asdict(accuracy) | {"metric": assay_report.labels[accuracy.metric]}

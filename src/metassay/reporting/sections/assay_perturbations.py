@@ -19,13 +19,14 @@ from metassay.results.assay import MetricConfounding
 
 
 def build_perturbations_section(assay_report: AssayReport) -> Section | None:
-    """Build the section on accuracy by perturbation. None if the pairs were not made by perturbations."""
+    """Build the section on accuracy by perturbation (the rule that made an output worse). None if no pairs
+    were made by such rules.
+    """
     chart = build_perturbations_chart(assay_report)
     if chart is None:
         return None
     introduction = format_sentence(
-        "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a"
-        " metric"
+        "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a metric"
         " depends on the perturbation, the overall accuracy depends on the mix of perturbations, too.",
         note="methods",
     )
@@ -59,14 +60,16 @@ def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
 
 
 def list_confounding_by_metric(assay_report: AssayReport) -> list[MetricConfounding]:
-    """List how much the accuracy of each metric depends on the perturbation. Baselines come last."""
+    """List how much the accuracy of each metric depends on the rule that made outputs worse. Baselines come
+    last.
+    """
     rows = {row.metric: row for row in assay_report.result.confounding}
     return [rows[metric] for metric in assay_report.all_metrics if metric in rows]
 
 
 def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table with the accuracy of each metric by perturbation, and how much it varies between
-    perturbations.
+    """Build a table with the accuracy of each metric by perturbation (a rule that makes outputs worse), and
+    how much the accuracy varies.
     """
     rows = list_confounding_by_metric(assay_report)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
@@ -89,7 +92,7 @@ def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
     return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
-def _describe_metrics_that_depend_on_perturbations(assay_report: AssayReport) -> list[str]:
+def _describe_perturbation_dependences(assay_report: AssayReport) -> list[str]:
     """Describe the metrics whose accuracy is shown to depend on the perturbation, the rule that made an
     output worse.
     """
@@ -103,16 +106,16 @@ def _describe_metrics_that_depend_on_perturbations(assay_report: AssayReport) ->
 
 
 def _build_confounding_subsection(assay_report: AssayReport) -> list[Section]:
-    """Build a collapsed list of the metrics whose accuracy depends on the perturbation."""
-    sentences = _describe_metrics_that_depend_on_perturbations(assay_report)
+    """Build a collapsed list of the metrics whose accuracy depends on the rule that made outputs worse."""
+    sentences = _describe_perturbation_dependences(assay_report)
     if not sentences:
         return []
     return [Section("Metrics that depend on the perturbation", bullets=sentences, collapsed=True)]
 
 
 def _describe_undetected_perturbations(assay_report: AssayReport) -> list[str]:
-    """Name the perturbations for which metrics are shown to prefer the better output in less than half of the
-    pairs.
+    """Name the kinds of artificial errors that metrics are shown to overlook, because they prefer the better
+    output in less than half of the pairs.
     """
     rows = list_confounding_by_metric(assay_report)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())

@@ -56,8 +56,8 @@ def _get_program_version(manifest: Mapping[str, Any]) -> str:
 
 
 def flatten_nested_mapping(value: Any, path: str = "") -> list[dict[str, str]]:
-    """List the values of a nested mapping as table rows. Each has the path of its keys, such as `a.b.c`, and
-    the value.
+    """List the values of a nested mapping as table rows. Each row has a value and the path of its keys, such
+    as `a.b.c`.
     """
     if isinstance(value, Mapping):
         rows = []

@@ -28,8 +28,8 @@ _MODERATE = 0.3
 
 
 def build_tests_section(assay_report: AssayReport) -> Section | None:
-    """Build the section with tests of whether accuracy differs between contexts. None if no column could be
-    tested.
+    """Build the section with tests of whether accuracy differs between contexts, such as domains. None if no
+    column could be tested.
     """
     if not any(column.result.h1 for column in assay_report.context_columns):
         return None
@@ -63,8 +63,8 @@ def _build_tests_subsection(assay_report: AssayReport, context_column: ReportedC
 
 
 def build_table_of_accuracy_tests(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
-    """Build a table with a row per metric that tests whether its accuracy is equal in all contexts of a
-    column.
+    """Build a table with a test for each metric of whether its accuracy is equal in all contexts, such as
+    domains. None if nothing was tested.
     """
     if not context_column.result.h1:
         return None
@@ -73,9 +73,7 @@ def build_table_of_accuracy_tests(assay_report: AssayReport, context_column: Rep
         if assay_report.labels.has_own_table_row(test.metric):
             row = msgspec.structs.asdict(test)
             row["metric"] = assay_report.labels[test.metric]
-            row["p_deciding"] = assay_report.find_p_value_of_difference_between_contexts(
-                context_column.name, test
-            )
+            row["p_deciding"] = assay_report.find_adjusted_p_value(context_column.name, test)
             row["differs"] = _write_test_decision(assay_report, context_column, test)
             rows.append(row)
     return build_grid(
@@ -86,8 +84,8 @@ def build_table_of_accuracy_tests(assay_report: AssayReport, context_column: Rep
 def describe_accuracy_differences_between_contexts(
     assay_report: AssayReport, context_column: ReportedColumn
 ) -> Sentence:
-    """Name the metrics whose accuracy is shown to differ between contexts, and say how large the differences
-    are.
+    """Name the metrics whose accuracy is shown to differ between contexts, such as domains, and say how large
+    the differences are.
     """
     tests = [
         test for test in context_column.result.h1 or [] if assay_report.labels.has_own_table_row(test.metric)
@@ -137,8 +135,8 @@ def _explain_untested_column(assay_report: AssayReport, context_column: Reported
 def _write_test_decision(
     assay_report: AssayReport, context_column: ReportedColumn, accuracy_test: AccuracyTest
 ) -> str | None:
-    """Return `yes` if the accuracy of a metric is shown to differ between contexts, else `not shown`. None if
-    it could not be tested.
+    """Return `yes` if the accuracy of a metric is shown to differ between contexts, such as domains, and else
+    `not shown`. None if it could not be tested.
     """
     if accuracy_test.p_permutation_holm is None:
         return None

@@ -22,7 +22,9 @@ _MOST_ALIGNED = 600
 
 
 def build_wrong_pairs_section(assay_report: AssayReport) -> Section | None:
-    """Build the section with examples of pairs that metrics ordered wrongly. None if the run saved none."""
+    """Build the section with examples of pairs in which metrics did not prefer the better output. None if the
+    run saved none.
+    """
     if assay_report.wrong_pairs is None or not assay_report.wrong_pairs.pairs or not assay_report.metrics:
         return None
     pairs = [
@@ -50,16 +52,15 @@ def build_wrong_pairs_section(assay_report: AssayReport) -> Section | None:
 
 
 def describe_pairs_with_doubtful_label(wrong_pairs: WrongPairs | None) -> list[str]:
-    """Say how many pairs have a worse output that is closer to a reference than the better one, so that the
-    label may be wrong.
+    """Say in how many pairs the output that counts as worse is closer to a reference than the better one, so
+    that the label may be wrong.
     """
     if wrong_pairs is None or not wrong_pairs.checked or not wrong_pairs.doubtful:
         return []
     share = format_percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
     doubt = (
-        f"In {share} of {format_plural(wrong_pairs.checked, 'pair')} checked, the worse output is fewer"
-        " words away"
-        " from a reference than the output: their labels are doubtful."
+        f"In {share} of {format_plural(wrong_pairs.checked, 'pair')} checked, the worse output is fewer words"
+        " away from a reference than the output: their labels are doubtful."
     )
     return [doubt]
 
@@ -73,7 +74,7 @@ def _describe_listed_doubtful_pairs(doubtful_pairs: int) -> list[str]:
 
 
 def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: int) -> dict[str, Any]:
-    """Convert a wrongly ordered pair to the JSON that the script of the report page reads."""
+    """Convert a pair that metrics got wrong to the JSON that the script of the report page reads."""
     outcomes = []
     for metric, scored in pair.outcomes.items():
         if metric in assay_report.metrics:
@@ -120,7 +121,7 @@ def _build_rows_of_two_rankings(wrong_pair: WrongPair) -> list[list[Any]]:
 
 
 def _encode_word_edits(edits: Sequence[Edit]) -> list[list[Any]]:
-    """Encode word edits for the script of the page: 0 with common words, or 1 with the differing words of
-    both texts.
+    """Encode the edits between two texts for the script of the page: 0 with words that both have, or 1 with
+    the words that differ.
     """
     return [[0, edit.before] if edit.kind == "same" else [1, edit.before, edit.after] for edit in edits]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from metassay.reporting.charts.dependence import (
-    build_expected_deviation_by_system_chart,
+    build_expected_deviation_chart,
     build_predicted_human_score_chart,
     build_rank_change_chart,
 )
@@ -39,8 +39,8 @@ FIELDS = (
 
 
 def build_overview_section(dependence_report: DependReport) -> Section:
-    """Build the section that shows how differently each metric treats systems (its system dependence), for
-    each data set.
+    """Build the section that shows for each data set how differently each metric treats systems (system
+    dependence).
     """
     charts: list[Chart] = []
     grids: list[Grid] = []
@@ -49,21 +49,21 @@ def build_overview_section(dependence_report: DependReport) -> Section:
         entries = dependence_report.get_metrics_of_dataset(dataset)
         charts += _build_heatmap_of_favoured_systems(dependence_report, dataset, entries)
         grids.append(_build_metrics_table(dependence_report, dataset, entries))
-        folded += _build_tables_by_context_and_data_change(dependence_report, dataset, entries)
+        folded += _build_local_and_sensitivity_tables(dependence_report, dataset, entries)
     title = f"Metrics and the {dependence_report.result.by}s they favour"
     return Section(title, charts=charts, grids=grids, folded=folded)
 
 
 def _build_heatmap_of_favoured_systems(
-    dependence_report: DependReport, dataset: str, dependences_on_system: Sequence[MetricDependence]
+    dependence_report: DependReport, dataset: str, metric_dependences: Sequence[MetricDependence]
 ) -> list[Chart]:
     """Draw a heatmap of how much each metric favours or disadvantages each system."""
-    groups = _list_systems_by_human_mean(dependences_on_system)
-    if len(dependences_on_system) < 2 or len(groups) < 2:
+    groups = _list_systems_by_human_mean(metric_dependences)
+    if len(metric_dependences) < 2 or len(groups) < 2:
         return []
-    labels = [dependence_report.labels[entry.metric] for entry in dependences_on_system]
+    labels = [dependence_report.labels[entry.metric] for entry in metric_dependences]
     cells: list[Spec] = []
-    for entry, label in zip(dependences_on_system, labels):
+    for entry, label in zip(metric_dependences, labels):
         for group in groups:
             if group in entry.residual:
                 value = round(entry.residual[group], 4)
@@ -84,60 +84,60 @@ def _build_heatmap_of_favoured_systems(
     return [Chart(f"residuals {dataset}", spec, caption)]
 
 
-def _list_systems_by_human_mean(dependences_on_system: Sequence[MetricDependence]) -> list[str]:
+def _list_systems_by_human_mean(metric_dependences: Sequence[MetricDependence]) -> list[str]:
     """List the systems by mean human score, the highest first."""
-    groups = {group for entry in dependences_on_system for group in entry.residual}
-    human_means = dependences_on_system[0].human_means
+    groups = {group for entry in metric_dependences for group in entry.residual}
+    human_means = metric_dependences[0].human_means
     return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
 
 
 def _build_metrics_table(
-    dependence_report: DependReport, dataset: str, dependences_on_system: Sequence[MetricDependence]
+    dependence_report: DependReport, dataset: str, metric_dependences: Sequence[MetricDependence]
 ) -> Grid:
-    rows = [build_system_dependence_row(entry, dependence_report.labels) for entry in dependences_on_system]
+    rows = [build_system_dependence_row(entry, dependence_report.labels) for entry in metric_dependences]
     return build_grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
 
 
 def build_system_dependence_row(
-    dependence_on_system: MetricDependence, metric_labels: MetricLabels
+    metric_dependence: MetricDependence, metric_labels: MetricLabels
 ) -> dict[str, Any]:
-    """Build the table row of one metric: its system dependence, the tests, and the systems that it favours
-    most and least.
+    """Build the table row of one metric: its system dependence (SysDep), the tests, and the systems that it
+    favours most and least.
     """
     names = ("sysdep", "low", "high", "constant", "ratio")
     return {
-        "metric": metric_labels[dependence_on_system.metric],
-        **{name: getattr(dependence_on_system, name) for name in names},
-        "residual": dependence_on_system.residual_range,
-        "p_equal": dependence_on_system.p_equal,
-        "p_fair": dependence_on_system.p_fair,
-        "favoured": dependence_on_system.most_favoured,
-        "disadvantaged": dependence_on_system.most_disadvantaged,
-        "inverted": len(dependence_on_system.inversions),
-        "explained": sum(pair.explained for pair in dependence_on_system.inversions),
+        "metric": metric_labels[metric_dependence.metric],
+        **{name: getattr(metric_dependence, name) for name in names},
+        "residual": metric_dependence.residual_range,
+        "p_equal": metric_dependence.p_equal,
+        "p_fair": metric_dependence.p_fair,
+        "favoured": metric_dependence.most_favoured,
+        "disadvantaged": metric_dependence.most_disadvantaged,
+        "inverted": len(metric_dependence.inversions),
+        "explained": sum(pair.explained for pair in metric_dependence.inversions),
     }
 
 
-def list_rows_by_context_and_data_change(
-    dependences_on_system: Sequence[MetricDependence], metric_labels: MetricLabels
+def list_local_and_sensitivity_rows(
+    metric_dependences: Sequence[MetricDependence], metric_labels: MetricLabels
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Build two lists of table rows for all metrics: their results within contexts, and after changes of the
-    data.
+    """Return table rows on the system dependence of metrics in two lists: within contexts, such as domains,
+    and with other samples or systems.
     """
     local_rows: list[dict[str, Any]] = []
     sensitivity_rows: list[dict[str, Any]] = []
-    for entry in dependences_on_system:
+    for entry in metric_dependences:
         label = metric_labels[entry.metric]
         local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
     return local_rows, sensitivity_rows
 
 
-def _build_tables_by_context_and_data_change(
-    dependence_report: DependReport, dataset: str, dependences_on_system: Sequence[MetricDependence]
+def _build_local_and_sensitivity_tables(
+    dependence_report: DependReport, dataset: str, metric_dependences: Sequence[MetricDependence]
 ) -> list[Grid]:
-    local_rows, sensitivity_rows = list_rows_by_context_and_data_change(
-        dependences_on_system, dependence_report.labels
+    local_rows, sensitivity_rows = list_local_and_sensitivity_rows(
+        metric_dependences, dependence_report.labels
     )
     suffix = dependence_report.get_dataset_caption_suffix(dataset)
     tables = []
@@ -180,23 +180,25 @@ def build_predicted_human_scores_section(dependence_report: DependReport) -> Sec
         corrections = [row for row in dependence_report.result.corrections if row.dataset == dataset]
         if not corrections:
             continue
-        statements = describe_gains_from_predicted_human_scores(
+        statements = describe_gains_of_conversion(
             corrections, dependence_report.result.human, dependence_report.labels
         )
         sentences += [
             dependence_report.get_sentence_opening_for_dataset(dataset) + statement
             for statement in statements
         ]
-        tables.append(_build_table_of_predicted_human_scores(dependence_report, dataset, corrections))
+        tables.append(_build_prediction_table(dependence_report, dataset, corrections))
     if not sentences:
         return None
     return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
-def describe_gains_from_predicted_human_scores(
+def describe_gains_of_conversion(
     score_predictions: Sequence[Correction], human_score: str, metric_labels: MetricLabels
 ) -> list[str]:
-    """Say whether metric scores agree better with people after conversion to predicted human scores."""
+    """Say whether metric scores agree better with people after they are converted to predicted human
+    scores.
+    """
     by_mapping: dict[str, list[Correction]] = {}
     for mapping in MAPPINGS:
         rows = [row for row in score_predictions if row.mapping == mapping and not row.baseline]
@@ -204,15 +206,15 @@ def describe_gains_from_predicted_human_scores(
             return ["No metric has complete scores for the rated systems: no correction was tested."]
         by_mapping[mapping] = rows
     sentences = [
-        _describe_gain_from_predicted_human_scores(phrase, by_mapping[mapping], human_score, metric_labels)
+        _describe_gain_of_conversion(phrase, by_mapping[mapping], human_score, metric_labels)
         for mapping, phrase in MAPPINGS.items()
     ]
-    sentences += _compare_with_predictions_from_constant_metric(score_predictions, by_mapping["f_k"])
-    sentences += _describe_ties_among_predicted_human_scores(by_mapping["f_G"])
+    sentences += _compare_with_constant_metric(score_predictions, by_mapping["f_k"])
+    sentences += _describe_ties_after_conversion(by_mapping["f_G"])
     return sentences
 
 
-def _describe_gain_from_predicted_human_scores(
+def _describe_gain_of_conversion(
     sentence_start: str,
     score_predictions: Sequence[Correction],
     human_score: str,
@@ -229,11 +231,11 @@ def _describe_gain_from_predicted_human_scores(
     )
 
 
-def _compare_with_predictions_from_constant_metric(
+def _compare_with_constant_metric(
     score_predictions: Sequence[Correction], predictions_by_system_curve: Sequence[Correction]
 ) -> list[str]:
-    """Compare converted metric scores with those of a constant metric, for which human scores of each system
-    are enough.
+    """Compare converted metric scores with those of a constant metric, whose conversion only repeats the mean
+    human score of each system.
     """
     (constant,) = [row for row in score_predictions if row.baseline and row.mapping == "f_k"]
     spa = sorted(row.spa for row in predictions_by_system_curve if row.spa is not None)
@@ -242,13 +244,12 @@ def _compare_with_predictions_from_constant_metric(
     sentence = (
         f"A constant metric has SPA {format_number(constant.spa, digits=3)} with f_k, these metrics"
         f" {format_number(spa[0], digits=3)} to {format_number(spa[-1], digits=3)}: f_k mostly repeats the"
-        " human scores of"
-        " the same system on other segments, and needs human scores of every system."
+        " human scores of the same system on other segments, and needs human scores of every system."
     )
     return [sentence]
 
 
-def _describe_ties_among_predicted_human_scores(
+def _describe_ties_after_conversion(
     predictions_by_common_curve: Sequence[Correction],
 ) -> list[str]:
     shares = sorted(row.tied for row in predictions_by_common_curve if row.tied is not None)
@@ -256,15 +257,14 @@ def _describe_ties_among_predicted_human_scores(
         return []
     median = shares[len(shares) // 2]
     sentence = (
-        f"The cost of f_G: {format_percent(median, digits=1)} of the pairs of outputs of a segment to which"
-        " a metric"
-        " gives different scores become equal"
-        f" (median over metrics; at most {format_percent(shares[-1], digits=1)})."
+        f"The cost of f_G: {format_percent(median, digits=1)} of the pairs of outputs of a segment to which a"
+        " metric gives different scores become equal (median over metrics; at most"
+        f" {format_percent(shares[-1], digits=1)})."
     )
     return [sentence]
 
 
-def _build_table_of_predicted_human_scores(
+def _build_prediction_table(
     dependence_report: DependReport, dataset: str, score_predictions: Sequence[Correction]
 ) -> Grid:
     rows = [
@@ -288,13 +288,13 @@ CAPTIONS = {
 }
 
 
-def build_section_with_charts_of_each_metric(dependence_report: DependReport) -> Section | None:
-    """Build the section in which the reader selects a metric to see its charts. None if the run has no fitted
+def build_single_metrics_section(dependence_report: DependReport) -> Section | None:
+    """Build the section in which readers select a metric to see its charts. None if the run has no fitted
     curves.
     """
     choices = []
     for entry in dependence_report.result.metrics:
-        if dependence_report.get_curves_that_predict_human_scores(entry):
+        if dependence_report.get_curves(entry):
             choices.append(_build_metric_subsection(dependence_report, entry))
     if not choices:
         return None
@@ -302,39 +302,37 @@ def build_section_with_charts_of_each_metric(dependence_report: DependReport) ->
 
 
 def build_charts_of_favoured_systems(
-    dependence_report: DependReport, dependence_on_system: MetricDependence
+    dependence_report: DependReport, metric_dependence: MetricDependence
 ) -> dict[str, Spec]:
-    """Build the charts that show how one metric treats systems. Empty if the run has no fitted curves."""
-    curves = dependence_report.get_curves_that_predict_human_scores(dependence_on_system)
+    """Build the charts that show how one metric treats systems. There are none if the run has no fitted
+    curves.
+    """
+    curves = dependence_report.get_curves(metric_dependence)
     if curves is None:
         return {}
-    label = dependence_report.labels[dependence_on_system.metric]
+    label = dependence_report.labels[metric_dependence.metric]
     return {
-        "curves": build_predicted_human_score_chart(dependence_on_system, label, curves),
-        "deviations": build_expected_deviation_by_system_chart(dependence_on_system, label),
-        "ranks": build_rank_change_chart(dependence_on_system, label),
+        "curves": build_predicted_human_score_chart(metric_dependence, label, curves),
+        "deviations": build_expected_deviation_chart(metric_dependence, label),
+        "ranks": build_rank_change_chart(metric_dependence, label),
     }
 
 
-def _build_metric_subsection(
-    dependence_report: DependReport, dependence_on_system: MetricDependence
-) -> Section:
-    suffix = dependence_report.get_dataset_caption_suffix(dependence_on_system.dataset)
-    title = f"{dependence_report.labels[dependence_on_system.metric]}{suffix}"
+def _build_metric_subsection(dependence_report: DependReport, metric_dependence: MetricDependence) -> Section:
+    suffix = dependence_report.get_dataset_caption_suffix(metric_dependence.dataset)
+    title = f"{dependence_report.labels[metric_dependence.metric]}{suffix}"
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
-        for kind, spec in build_charts_of_favoured_systems(dependence_report, dependence_on_system).items()
+        for kind, spec in build_charts_of_favoured_systems(dependence_report, metric_dependence).items()
     ]
-    return Section(
-        title, charts=charts, grids=_build_table_of_misordered_system_pairs(title, dependence_on_system)
-    )
+    return Section(title, charts=charts, grids=_build_misordered_pairs_table(title, metric_dependence))
 
 
-def _build_table_of_misordered_system_pairs(title: str, dependence_on_system: MetricDependence) -> list[Grid]:
-    if not dependence_on_system.inversions:
+def _build_misordered_pairs_table(title: str, metric_dependence: MetricDependence) -> list[Grid]:
+    if not metric_dependence.inversions:
         return []
     rows = []
-    for pair in dependence_on_system.inversions:
+    for pair in metric_dependence.inversions:
         row = {
             "better": pair.better,
             "worse": pair.worse,
@@ -359,7 +357,7 @@ def build_method_section(dependence_report: DependReport) -> Section:
 
 
 def explain_expected_deviation_of_systems(group: str, human_score: str) -> str:
-    """Explain the expected deviation of a system, and SysDep, the range of these deviations."""
+    """Explain the expected deviation of a system, and SysDep, which is the range of these deviations."""
     return (
         f"The expected deviation of a {group} says how much too high its {human_score} is if it is predicted"
         f" from the metric. SysDep is the highest expected deviation of a {group} minus the lowest, in"
@@ -373,7 +371,7 @@ def explain_test_for_favoured_systems(group: str) -> str:
 
 
 def explain_terms_of_system_dependence(group: str, human_score: str) -> list[str]:
-    """Explain the terms of the report: SysDep, shrinkage, residual and both p-values. `group` names what is
+    """Explain the terms of the report: SysDep, shrinkage, residual and two p-values. `group` says what is
     compared, such as systems.
     """
     shrinkage = (
@@ -406,6 +404,6 @@ def explain_terms_of_system_dependence(group: str, human_score: str) -> list[str
 DEPEND_SECTIONS = {
     10: build_overview_section,
     20: build_predicted_human_scores_section,
-    30: build_section_with_charts_of_each_metric,
+    30: build_single_metrics_section,
     90: build_method_section,
 }

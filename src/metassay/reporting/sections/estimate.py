@@ -46,7 +46,9 @@ def build_systems_section(estimate_report: EstimateReport) -> Section:
 
 
 def build_differences_section(estimate_report: EstimateReport) -> Section | None:
-    """Build the section with a table of estimated differences between all pairs of systems."""
+    """Build the section with a table of estimated differences between all pairs of systems. None if there are
+    none.
+    """
     if not estimate_report.result.differences:
         return None
     table = build_system_differences_table(
@@ -60,7 +62,9 @@ def build_differences_section(estimate_report: EstimateReport) -> Section | None
 
 
 def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
-    """Build the section with tables of systems and of differences for each context."""
+    """Build the section with tables of systems and of differences for each context, such as a domain. None if
+    there are no contexts.
+    """
     grids: list[Grid] = []
     folded: list[Grid] = []
     for column, estimates in estimate_report.result.contexts.items():
@@ -78,12 +82,14 @@ def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
 
 
 def build_systems_table(name: str, caption: str, systems: Sequence[SystemEstimate]) -> Grid:
-    """Build the table of the systems' estimated human scores, best system first."""
+    """Build the table with the estimated human score of each system, best system first."""
     return build_grid(name, caption, SYSTEM_FIELDS, [build_system_row(entry) for entry in systems])
 
 
 def build_system_row(system_estimate: SystemEstimate) -> dict[str, Any]:
-    """Build the table row of one system: its estimate, interval and possible ranks."""
+    """Build the table row of one system: its estimated human score, the interval and the ranks that it may
+    have.
+    """
     return {
         "system": system_estimate.system,
         "ranks": format_possible_ranks(system_estimate),

@@ -128,7 +128,7 @@ def _explain_judge_table_columns(judge_result: JudgeContent, table: Grid) -> str
 
 
 def _build_accuracy_chart(judges: Sequence[JudgeEntry]) -> list[Chart]:
-    """Draw the accuracy of the judges, if at least two have one."""
+    """Draw the accuracy of the judges, if at least two judges have one."""
     measured = [entry for entry in judges if entry.accuracy is not None]
     if len(measured) < 2:
         return []
@@ -136,7 +136,9 @@ def _build_accuracy_chart(judges: Sequence[JudgeEntry]) -> list[Chart]:
 
 
 def build_contexts_section(judge_report: JudgeReport) -> Section | None:
-    """Build the section with tables of the judges' accuracy by context. None if there are no contexts."""
+    """Build the section with tables of the judges' accuracy by context, such as the domain. None if there are
+    no contexts.
+    """
     tables = [
         _build_context_accuracy_table(column, rows)
         for column, rows in judge_report.result.contexts.items()
@@ -179,8 +181,8 @@ ALTERNATIVE_TEST_HEADINGS = (
 
 
 def build_alternative_annotator_test_section(judge_report: JudgeReport) -> Section | None:
-    """Build the section that tests whether judges can replace human raters. None without at least two
-    raters.
+    """Build the section that tests whether a judge can replace a human rater. None if there are fewer than
+    two raters.
     """
     if not judge_report.result.alt_test:
         return None
@@ -262,9 +264,7 @@ def _build_family_preference_row(preference: SelfPreference) -> list[str]:
 
 
 def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> list[Chart]:
-    """Draw a heatmap of how much each judge favours each model family, if it would have more than two
-    cells.
-    """
+    """Draw a heatmap of how much each judge favours each model family, if it has more than two cells."""
     cells = []
     for entry in self_preferences:
         if entry.deviation is not None:
@@ -295,7 +295,9 @@ def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
 
 
 def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
-    """Say how consistent a judge is, and whether it prefers certain positions or lengths of outputs."""
+    """Say how consistent the verdicts of a judge are, and whether it prefers certain positions or lengths of
+    outputs.
+    """
     sentences = []
     if judge.both_orders_same is not None:
         share = format_judge_measure(judge, "both_orders_same")
@@ -312,7 +314,7 @@ def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
 
 
 def _describe_position_bias(judge: JudgeEntry) -> list[str]:
-    """Say whether a judge prefers the output shown first or second, if this is significant."""
+    """Say whether a judge prefers the output that is shown first or second, if this is significant."""
     bias = judge.position_bias
     ends = judge.intervals.get("position_bias")
     if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
@@ -324,8 +326,8 @@ def _describe_position_bias(judge: JudgeEntry) -> list[str]:
 
 
 def _describe_length_bias(judge: JudgeEntry) -> list[str]:
-    """Say whether a judge is more accurate if the better output is the longer or the shorter one, if this is
-    significant.
+    """Say whether a judge is right more often if the better output is the longer or the shorter one, if this
+    is significant.
     """
     bias = judge.length_bias
     ends = judge.intervals.get("length_bias")
@@ -366,7 +368,7 @@ def format_share_with_interval(share: float | None, low: float | None, high: flo
 
 
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """Build a table of texts. Empty columns are left out, except for the first."""
+    """Build a table of texts. Columns without values are left out, except for the first."""
     columns = []
     for column in range(len(headings)):
         if column == 0 or any(row[column] != NO_VALUE for row in rows):

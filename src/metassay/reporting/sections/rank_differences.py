@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metassay.reporting.agreement_curves import (
-    build_rows_of_score_difference_thresholds,
+    build_threshold_rows,
     describe_difference_people_agree_with,
 )
 from metassay.reporting.charts.agreement import build_agreement_chart
@@ -41,28 +41,28 @@ FIELDS = (
 
 
 def build_differences_section(rank_report: RankReport) -> Section | None:
-    """Build the section on how often people agree with score differences. None if this was not requested."""
+    """Build the section on how often people agree with score differences of a metric. None if this was not
+    requested.
+    """
     curves = rank_report.result.analyses.thresholds
     if not curves:
         return None
     choices = []
-    for metric, dataset in _list_curves_of_best_metrics(rank_report, curves):
+    for metric, dataset in _list_charted_metrics(rank_report, curves):
         of_metric = [
             curve
             for curve in curves
             if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
         ]
         choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
-    rows = build_rows_of_score_difference_thresholds(curves, rank_report.labels)
+    rows = build_threshold_rows(curves, rank_report.labels)
     table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
     return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
 
-def _list_curves_of_best_metrics(
-    rank_report: RankReport, curves: Sequence[AgreementCurve]
-) -> list[tuple[str, str]]:
-    """List the curves that show how often people agree with score differences of the best metrics, best
-    metric first.
+def _list_charted_metrics(rank_report: RankReport, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
+    """List the metrics, with their data sets, for which the page draws how often people agree with score
+    differences. The best metrics come first.
     """
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}

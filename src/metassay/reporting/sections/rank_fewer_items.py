@@ -10,7 +10,7 @@ import msgspec
 
 from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
-from metassay.reporting.charts.downsampling import build_human_agreement_by_subset_size_chart
+from metassay.reporting.charts.downsampling import build_downsampling_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
 from metassay.reporting.tables import Field, build_grid
@@ -35,8 +35,8 @@ FIELDS = (
 )
 
 
-def build_rankings_on_fewer_items_section(rank_report: RankReport) -> Section | None:
-    """Build the section on how rankings of metrics change with fewer items. None if this was not
+def build_fewer_items_section(rank_report: RankReport) -> Section | None:
+    """Build the section on how rankings of metrics change if fewer items are rated. None if this was not
     requested.
     """
     rankings = []
@@ -53,7 +53,7 @@ def build_rankings_on_fewer_items_section(rank_report: RankReport) -> Section | 
 
 
 def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) -> Section:
-    """Build the chart, table and sentences that show one ranking of metrics on random subsets of its
+    """Build the chart, the table and the sentences that show one ranking of metrics on random subsets of the
     items.
     """
     meta_metric = get_meta_metric_label(ranking.meta_metric)
@@ -62,14 +62,14 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [rank_report.labels[metric] for metric in metrics[:MOST_LINES]]
-    spec = build_human_agreement_by_subset_size_chart(
+    spec = build_downsampling_chart(
         _replace_metric_specs_by_labels([*shown, *baseline_rows], rank_report), meta_metric, order
     )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
     sentences = _describe_stability_of_best_metric(ranking.downsampled, rank_report)
-    sentences += _describe_constant_metric_on_fewer_items(baseline_rows, meta_metric)
+    sentences += _describe_constant_metric_by_size(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
@@ -90,7 +90,7 @@ def _replace_metric_specs_by_labels(
 def _describe_stability_of_best_metric(
     downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
 ) -> list[str]:
-    """Say how often the best metric on all items is also best on a random subset of them."""
+    """Say how often the metric that is best on all items is also best on a random subset of them."""
     all_items = max(row.items for row in downsampled_values)
     best = max(
         (row for row in downsampled_values if row.items == all_items), key=lambda row: row.first or 0.0
@@ -114,10 +114,12 @@ def _describe_stability_of_best_metric(
     return sentences
 
 
-def _describe_constant_metric_on_fewer_items(
+def _describe_constant_metric_by_size(
     downsampled_values: Sequence[DownsampledValue], meta_metric: str
 ) -> list[str]:
-    """Say how well a metric that gives all outputs the same score does, by the number of items."""
+    """Say how well a metric that gives all outputs the same score agrees with people on few items and on
+    many.
+    """
     if len(downsampled_values) < 2:
         return []
     fewest, *_, most = downsampled_values

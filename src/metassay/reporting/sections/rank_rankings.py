@@ -10,7 +10,7 @@ from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import THRESHOLDS, RankReport, build_table_rows_by_analysis
-from metassay.reporting.rank_sentences import describe_number_of_significant_comparisons
+from metassay.reporting.rank_sentences import describe_significant_comparisons
 from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
 from metassay.reporting.wording import format_plural
 from metassay.results.rank import AverageRanking, Ranking
@@ -57,8 +57,8 @@ MOST_COMPARISONS = 2000
 
 
 def build_rankings_section(rank_report: RankReport) -> Section:
-    """Build the section with the rankings of metrics over all items. If there are many, readers select
-    one.
+    """Build the section with the rankings of metrics over all items. If there are many rankings, readers
+    select one.
     """
     sections = [
         _build_ranking_section(ranking, rank_report) for ranking in rank_report.result.global_rankings
@@ -67,7 +67,7 @@ def build_rankings_section(rank_report: RankReport) -> Section:
         return sections[0]
     if len(sections) > MOST_RANKINGS:
         return Section("Rankings", choices=sections, choice_noun="ranking")
-    return _merge_ranking_sections("Rankings", sections)
+    return _merge_ranking_sections(sections)
 
 
 def build_contexts_section(rank_report: RankReport) -> Section | None:
@@ -85,10 +85,10 @@ def build_contexts_section(rank_report: RankReport) -> Section | None:
     return Section("Within contexts", choices=choices, choice_noun="ranking")
 
 
-def _merge_ranking_sections(title: str, sections: Sequence[Section]) -> Section:
-    """Merge the sections of several rankings into one section."""
+def _merge_ranking_sections(sections: Sequence[Section]) -> Section:
+    """Merge the sections of several rankings of metrics into one section."""
     return Section(
-        title,
+        "Rankings",
         [f"{section.title}: {sentence}" for section in sections for sentence in section.sentences],
         charts=[chart for section in sections for chart in section.charts],
         grids=[grid for section in sections for grid in section.grids],
@@ -104,7 +104,7 @@ def _build_ranking_section(ranking: Ranking, rank_report: RankReport) -> Section
     charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_report.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:
-        sentences.append(describe_number_of_significant_comparisons(ranking))
+        sentences.append(describe_significant_comparisons(ranking))
         matrix = build_comparisons_chart(ranking, rank_report.labels)
         charts.append(Chart(f"comparisons {title}", matrix, COMPARISONS_CAPTION))
         folded.append(_build_comparisons_table(title, ranking, rank_report))
@@ -129,7 +129,7 @@ def _build_comparisons_table(title: str, ranking: Ranking, rank_report: RankRepo
 
 
 def build_averages_section(rank_report: RankReport) -> Section | None:
-    """Build the section with average rankings over data sets, and with further analyses. None if there are
+    """Build the section with average rankings over data sets and with further analyses. None if there are
     neither.
     """
     tables = [_build_average_table(average, rank_report) for average in rank_report.result.averages]

@@ -16,11 +16,10 @@ from metassay.results.rank import MetricPairPValues, Ranking
 
 SPA = "spa"
 EXPLANATION = (
-    "SPA compares a metric with people on every pair of systems: which system is better, and how certain "
-    "this is. Systems are numbered by human score, best first. Each cell is a one-sided p-value. A small"
-    " p-value "
-    "(blue) means that the system in the row is better, a large one (red) that the system in the column is "
-    "better. Pale cells are undecided."
+    "SPA compares a metric with people on every pair of systems: which system is better, and how certain this"
+    " is. Systems are numbered by human score, best first. Each cell is a one-sided p-value. A small p-value"
+    " (blue) means that the system in the row is better, a large one (red) that the system in the column is"
+    " better. Pale cells are undecided."
 )
 DIFFERENCE_CAPTION = (
     "p-values by people minus p-values by the metric. Blue: the metric favours the system in the row more "
@@ -36,8 +35,8 @@ NEGLIGIBLE = 0.005
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems, the better one by human score first, with the p-values of their difference by people and
-    by a metric.
+    """Two systems, the one with the better human score first, with two p-values of the difference: by people
+    and by a metric.
     """
 
     better: str
@@ -47,15 +46,15 @@ class SystemPair:
 
 
 def build_system_pairs_section(rank_report: RankReport) -> Section | None:
-    """Build the section with the p-values of system differences by people and metrics. None without a ranking
-    by soft pairwise accuracy (SPA).
+    """Build the section that compares how certain people and metrics are about system differences. None
+    without a ranking by soft pairwise accuracy (SPA).
     """
     rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
     with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
     choices: list[Section] = []
     for ranking in with_p_values:
         most_metrics = max(1, MOST_METRICS // len(with_p_values))
-        choices += _build_p_value_heatmaps_of_metrics(
+        choices += _build_metric_subsections(
             ranking, rank_report, most_metrics, is_only=len(with_p_values) == 1
         )
     notes = _list_datasets_without_heatmap(rankings)
@@ -65,7 +64,7 @@ def build_system_pairs_section(rank_report: RankReport) -> Section | None:
 
 
 def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
-    """Say for which data sets no heatmap is drawn because they have too many systems."""
+    """Say for which data sets no heatmap is drawn, because they have too many systems."""
     large = []
     for ranking in rankings:
         if ranking.systems > MOST_SYSTEMS:
@@ -75,10 +74,12 @@ def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
     return [f"Too many systems to draw every pair (--systems names some): {list_names(large, '')}."]
 
 
-def _build_p_value_heatmaps_of_metrics(
+def _build_metric_subsections(
     ranking: Ranking, rank_report: RankReport, most_metrics: int, *, is_only: bool
 ) -> list[Section]:
-    """Build the heatmaps of p-values for the best metrics of one ranking."""
+    """Build a subsection for each of the best metrics of a ranking, with heatmaps of the p-values of system
+    differences.
+    """
     if ranking.pair_p_values is None:
         return []
     rows = {row.metric: row for row in ranking.pair_p_values.rows}
@@ -94,8 +95,8 @@ def _build_p_value_heatmaps_of_metrics(
 def _build_metric_subsection(
     title: str, label: str, systems: Sequence[str], metric_p_values: MetricPairPValues
 ) -> Section:
-    """Build the heatmaps that compare one metric with people, or say that both are equally certain about all
-    pairs of systems.
+    """Build the heatmaps that compare one metric with people, or a sentence if both are equally certain about
+    all pairs of systems.
     """
     pairs = [
         SystemPair(better, worse, human, metric)
@@ -133,7 +134,9 @@ def _build_metric_subsection(
 def _describe_disagreement_with_people(
     metric_label: str, system_pairs: Sequence[SystemPair], widest_pair: SystemPair
 ) -> str:
-    """Say for how many pairs of systems a metric and people disagree, and for which pair they differ most."""
+    """Say for how many pairs of systems a metric and people prefer different systems, and about which pair
+    they differ most.
+    """
     disagreements = sum((pair.human - 0.5) * (pair.metric - 0.5) < 0 for pair in system_pairs)
     agreement = "the same system in all"
     if disagreements:
@@ -148,8 +151,8 @@ def _describe_disagreement_with_people(
 
 
 def _name_preferred_system(system_pair: SystemPair, p_value: float) -> str:
-    """Name the system that a one-sided p-value favours, with the p-value. This is the better system by human
-    score if p ≤ ½.
+    """Name the system that a one-sided p-value favours, with the p-value. It is the system with the better
+    human score if p ≤ ½.
     """
     preferred = system_pair.better if p_value <= 0.5 else system_pair.worse
     return f"{preferred} with p {format_p_value(min(p_value, 1 - p_value))}"

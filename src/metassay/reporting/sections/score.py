@@ -8,8 +8,8 @@ import msgspec
 
 from metassay.reporting.agreement_curves import (
     TITLE,
-    build_rows_of_human_agreement_with_differences,
-    explain_where_human_agreement_was_measured,
+    build_score_difference_rows,
+    explain_source_of_human_agreement,
 )
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
@@ -43,15 +43,15 @@ def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
 
 
 def build_human_agreement_section(score_report: ResultReport[ScoreContent]) -> Section | None:
-    """Build the section on how often people agree with score differences. None without a run of `rank` to
-    learn this from.
+    """Build the section on how often people agree with score differences. None if no run of the command
+    `rank` was given to learn this from.
     """
     meanings = score_report.result.meanings
     if not meanings:
         return None
-    rows = build_rows_of_human_agreement_with_differences(meanings, score_report.labels)
+    rows = build_score_difference_rows(meanings, score_report.labels)
     table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
-    return Section(TITLE, [explain_where_human_agreement_was_measured(meanings)], grids=[table])
+    return Section(TITLE, [explain_source_of_human_agreement(meanings)], grids=[table])
 
 
 EXPLANATION = (
@@ -66,7 +66,9 @@ COMPARISON_COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
 
 
 def build_comparisons_section(score_report: ResultReport[ScoreContent]) -> Section | None:
-    """Build the section with tests of system differences by each metric. None if no test was requested."""
+    """Build the section with tests of the differences between systems by each metric. None if no test was
+    requested.
+    """
     choices = []
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         label = score_report.labels[metric]

@@ -13,8 +13,8 @@ ERROR_LETTERS = {"hit": " ", "substitution": "S", "deletion": "D", "insertion": 
 def describe_alignments(
     systems: Mapping[str, Mapping[str, Alignment]], *, by_characters: bool, include_correct: bool
 ) -> list[Block]:
-    """Describe for the terminal how the words of outputs align with the reference. Outputs without errors are
-    shown only if requested.
+    """Describe for the terminal how each output is aligned with its reference word by word. Outputs without
+    errors are shown only if requested.
     """
     blocks: list[Block] = []
     for system, alignments in systems.items():
@@ -30,7 +30,7 @@ def describe_alignments(
 
 
 def _format_aligned_words(steps: Sequence[Step], separator: str) -> str:
-    """Write a word alignment in three lines: the reference, the output, and a letter for each error."""
+    """Write an aligned output in three lines: the reference, the output, and a letter for each error."""
     references: list[str] = []
     outputs: list[str] = []
     letters: list[str] = []
@@ -49,7 +49,7 @@ def _format_aligned_words(steps: Sequence[Step], separator: str) -> str:
 
 
 def _summarize_errors(alignments: Sequence[Alignment], *, by_characters: bool) -> str:
-    """Count the errors in all outputs together, and compute the error rates that jiwer reports."""
+    """Count the errors of all outputs together, and compute the same error rates as jiwer."""
     counts = dict.fromkeys(KINDS, 0)
     for alignment in alignments:
         for kind, count in alignment.step_counts_by_kind.items():

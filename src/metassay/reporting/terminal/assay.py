@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.reporting.assay_caveats import list_caveats_except_main_one, list_notes_of_run
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
-from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows_and_empty_outputs
+from metassay.reporting.data_summary import describe_data_used, describe_left_out_data
 from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -29,7 +29,9 @@ _TEST_COLUMNS = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutat
 
 
 def describe_assay_result(assay_result: AssayContent) -> list[Block]:
-    """Describe the result of an assay for the terminal."""
+    """Describe the result of an assay for the terminal: which metric to trust, reasons to doubt this, and
+    tables.
+    """
     assay_report = prepare_assay_report(assay_result)
     doubts = list_caveats_except_main_one(assay_report)
     blocks: list[Block] = [
@@ -42,13 +44,13 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_left_out_rows_and_empty_outputs(assay_result.data), *list_notes_of_run(assay_report)]
+    notes = [*describe_left_out_data(assay_result.data), *list_notes_of_run(assay_report)]
     return [*blocks, *convert_sentences_to_notes(notes), Details(_build_result_tables(assay_report))]
 
 
 def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
-    """Build the tables of accuracies on perturbed and human pairs and of tests between contexts, and notes
-    about the data.
+    """Build the tables of accuracies and of tests between contexts, such as domains, followed by notes about
+    the data.
     """
     result = assay_report.result
     tables: list[Line | Table | Note] = [
@@ -82,7 +84,7 @@ def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]
                     most_important=("metric", "p_deciding", "p_permutation", "cramers_v", "chi2", "dof", "p"),
                 )
             )
-    gaps = describe_left_out_rows_and_empty_outputs(result.data)  # printed already
+    gaps = describe_left_out_data(result.data)  # printed already
     return [
         *tables,
         *convert_sentences_to_notes(note for note in describe_data_used(result.data) if note not in gaps),
@@ -92,8 +94,8 @@ def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]
 def _list_accuracy_rows(
     assay_report: AssayReport, accuracies: Sequence[GlobalAccuracy | HumanAccuracy]
 ) -> list[Row]:
-    """Build a table row with the accuracy of each metric. Of metrics with the same decisions, only the first
-    has a row.
+    """Build a table row with the accuracy of each metric. Of metrics that make the same decision on every
+    pair of outputs, only the first has a row.
     """
     rows: list[Row] = []
     for row in accuracies:

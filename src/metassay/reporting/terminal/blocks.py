@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows_and_empty_outputs
+from metassay.reporting.data_summary import describe_data_used, describe_left_out_data
 from metassay.results.data_summary import DataSummary
 
 # A row of a result: values by column name.
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence for standard output. An empty one separates blocks."""
+    """A sentence for standard output. An empty line separates paragraphs."""
 
     text: str = ""
     wrap: bool = True
@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table for standard output. Without rows it is not printed."""
+    """A table for standard output. A table without rows is not printed."""
 
     rows: Sequence[Row]
     title: str | None = None
@@ -40,8 +40,8 @@ class Table:
 
     @property
     def heading(self) -> str | None:
-        """The title of the table, with an explanation of the columns `low` and `high` if the title has
-        none.
+        """The title of the table. If the title does not explain the columns `low` and `high`, an explanation
+        is added.
         """
         has_interval = bool(self.rows) and {"low", "high"} <= self.rows[0].keys()
         if self.title is None or not has_interval or "interval" in self.title or "median" in self.rows[0]:
@@ -79,12 +79,14 @@ def convert_sentences_to_notes(sentences: Iterable[object]) -> list[Note]:
 
 
 def summarize_data_in_note(data: DataSummary | None) -> list[Block]:
-    """Build a note on the rows that were left out, and details on the data that was used."""
+    """Build a note on the rows that were left out. Details on the data that was used are added for
+    `--verbose`.
+    """
     sentences = describe_data_used(data)
     if not sentences:
         return []
     summary = Note(" ".join(sentences).removeprefix("Data: "), heading="Data")
-    return [*convert_sentences_to_notes(describe_left_out_rows_and_empty_outputs(data)), Details([summary])]
+    return [*convert_sentences_to_notes(describe_left_out_data(data)), Details([summary])]
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:

@@ -97,7 +97,7 @@ def _describe_properties(check_result: CheckContent) -> list[Line | Table | Note
 
 
 def _list_questions_with_commands(check_result: CheckContent, data_arguments: str) -> list[Block]:
-    """List the questions that the data can answer with their commands, then what is missing for other
+    """List the questions that the data can answer, with their commands, and then what is missing for other
     questions.
     """
     answerable = [question for question in check_result.questions if question.missing is None]

@@ -54,9 +54,7 @@ def _join_language_codes(codes: Sequence[str] | None) -> str | None:
 
 
 def describe_score_cache(cache_result: CacheContent, action: str) -> list[Block]:
-    """Describe for the terminal what the score cache contains after the action `info`, `prune` or
-    `verify`.
-    """
+    """Describe for the terminal what the score cache contains after it was listed, reduced or checked."""
     outcome = ""
     if cache_result.broken:
         outcome = f"Damaged and moved away: {len(cache_result.broken)}. "

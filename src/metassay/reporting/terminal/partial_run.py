@@ -7,7 +7,7 @@ from metassay.results.partial_run import PartialRun
 
 
 def describe_partial_run(partial_run: PartialRun) -> list[Block]:
-    """Describe for the terminal which parts of an assay one process scored."""
+    """Describe for the terminal which parts of an assay one process has scored."""
     first = partial_run.part_numbers[0]
     last = partial_run.part_numbers[-1]
     scored = len(partial_run.part_numbers)

@@ -17,14 +17,14 @@ from metassay.results.verdict import Claim, convert_sentences_to_findings
 
 
 def build_perturb_verdict(perturb_result: PerturbContent) -> list[Claim]:
-    """Build the first line of a `perturb` result: how many worse versions were made of how many outputs."""
+    """Write the first line of a `perturb` result: how many worse versions were made of how many outputs."""
     versions = format_plural(perturb_result.pairs, "worse version")
     outputs = format_plural(perturb_result.outputs, "output")
     return convert_sentences_to_findings([f"{versions} of {outputs} were made."])
 
 
 def describe_perturbed_pairs(perturb_result: PerturbContent) -> list[Block]:
-    """Describe for the terminal how many pairs were made by each perturbation."""
+    """Describe for the terminal how many worse versions of outputs were made by each perturbation."""
     rows = [asdict(perturbation) for perturbation in perturb_result.perturbations]
     return [
         *convert_sentences_to_lines(claim.sentence for claim in perturb_result.verdict),

@@ -14,7 +14,7 @@ _LISTED_EXCEPTIONS = 5
 
 
 def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
-    """Describe for the terminal which metric to use in each context."""
+    """Describe for the terminal which metric to use in each context, such as each domain."""
     labels = MetricLabels(recommend_result.shared_errors.metrics, recommend_result.same_decisions)
     blocks = describe_verdict(recommend_result.verdict, labels, recommend_result.task)
     exceptions = _list_contexts_with_other_metric(recommend_result, labels)
@@ -31,8 +31,8 @@ def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
 def _describe_recommended_metrics(
     recommend_result: RecommendContent, metric_labels: MetricLabels
 ) -> list[Line | Table | Note]:
-    """Describe the recommended metric of each context with the reason, how robust it is, and what metrics
-    cost.
+    """Describe the recommended metric of each context, such as a domain, with the reason and the robustness,
+    and what metrics cost.
     """
     blocks: list[Line | Table | Note] = []
     for column, recommendations in recommend_result.recommendation.items():
@@ -71,7 +71,7 @@ def _build_recommendation_row(
 def _list_contexts_with_other_metric(
     recommendations: RecommendContent, metric_labels: MetricLabels
 ) -> list[str]:
-    """List the contexts for which another metric is recommended than over all outputs."""
+    """List the contexts, such as domains, for which another metric is recommended than over all outputs."""
     answer = recommendations.answer
     if answer is None:
         return []

@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
 from metassay.reporting.agreement_curves import (
     TITLE,
-    build_rows_of_human_agreement_with_differences,
-    explain_where_human_agreement_was_measured,
+    build_score_difference_rows,
+    explain_source_of_human_agreement,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -41,7 +41,9 @@ MOST_COMPARISONS = 21
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """How scores are printed: with how many decimals, under which aggregation, and with which details."""
+    """How scores are printed: with how many decimals, with which details, and how segment scores become the
+    score of a system.
+    """
 
     aggregations: Sequence[str]
     """The requested aggregations; a metric is shown with the first that it has."""
@@ -54,15 +56,17 @@ class ScoreFormat:
     """What is resampled for intervals: the items, or random groups of them."""
 
     def choose_score_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
-        """Choose the number of decimals of a score: the requested number if there is one, else 1 for
-        sacrebleu scores, else `default`.
+        """Choose the number of decimals of a score: the requested number, or else 1 if sacrebleu computes the
+        same score, or else `default`.
         """
         if self.decimals is not None:
             return self.decimals
         return 1 if "equals:sacrebleu" in system.signature else default
 
     def choose_aggregation(self, system: ScoredSystem) -> str | None:
-        """Return the first requested aggregation that the metric has."""
+        """Return the first requested way to aggregate segment scores that the metric has. None if it has none
+        of them.
+        """
         for name in self.aggregations:
             if getattr(system, name) is not None:
                 return name
@@ -75,8 +79,8 @@ class ScoreFormat:
 
 
 def name_unit_of_resampling(score_result: ScoreContent, unit: str, cluster_column: str | None = None) -> str:
-    """Name what is resampled to compute intervals: items, groups of items, or random groups in large test
-    sets.
+    """Name what is resampled to compute intervals: items, groups of items, or, in large test sets, random
+    groups.
     """
     if cluster_column is not None:
         return f"groups of {unit} with the same {cluster_column}"
@@ -99,7 +103,9 @@ def describe_scores_as_bare_numbers(score_result: ScoreContent, score_format: Sc
 
 
 def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
-    """Describe the scores of all systems in a table. On request, all aggregations and signatures follow."""
+    """Describe the scores of all systems in a table. With `--verbose`, other aggregations and signatures
+    follow.
+    """
     labels = MetricLabels(system.metric for system in score_result.systems)
     blocks: list[Block] = []
     if score_result.comparisons:
@@ -121,10 +127,8 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
     if score_result.meanings:
-        blocks.append(
-            Table(build_rows_of_human_agreement_with_differences(score_result.meanings, labels), title=TITLE)
-        )
-        blocks.append(Line(explain_where_human_agreement_was_measured(score_result.meanings)))
+        blocks.append(Table(build_score_difference_rows(score_result.meanings, labels), title=TITLE))
+        blocks.append(Line(explain_source_of_human_agreement(score_result.meanings)))
     blocks.append(Details(_describe_score_details(score_result.systems, labels, score_format)))
     blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
     return [
@@ -137,9 +141,7 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
 def _build_score_row(
     system_or_comparison: ScoredSystem | SystemComparison, metric_labels: MetricLabels
 ) -> Row:
-    """Build a table row from a score or comparison, with the label of its metric. Without a test set, its
-    column is left out.
-    """
+    """Build a table row from a score or a comparison of two systems, with the label of the metric."""
     row = {**asdict(system_or_comparison), "metric": metric_labels[system_or_comparison.metric]}
     if system_or_comparison.group is None:
         del row["group"]
@@ -149,7 +151,9 @@ def _build_score_row(
 def _describe_system_scores(
     systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Build the table of scores by system and metric, followed by lines that explain the numbers."""
+    """Build the table with the score of each system by each metric, followed by lines that explain the
+    numbers.
+    """
     table_rows: dict[tuple[str, ...], dict[str, str]] = {}
     metrics_without_corpus_score: dict[str, None] = {}
     has_intervals = False
@@ -234,7 +238,7 @@ def _format_sacrebleu_line(corpus_score: float, official: OfficialScore, *, deci
 
 
 def _describe_matched_ngrams(system: str, official: OfficialScore) -> str:
-    """Say for each n how many n-grams of a system occur in a reference."""
+    """Say how many n-grams of a system occur in a reference, for each length n."""
     counts = zip(official.matches or [], official.ngrams or [])
     shares = [f"{n}: {matches} of {total}" for n, (matches, total) in enumerate(counts, start=1)]
     return f"{system}: n-grams found in a reference, by n: {', '.join(shares)}."

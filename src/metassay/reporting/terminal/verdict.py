@@ -1,4 +1,4 @@
-"""What commands print first: the verdict of a result, the same lines as on its page."""
+"""What commands print first: the main statements of a result, which are the same as on its page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from metassay.results.verdict import Claim
 
 
 def describe_verdict(verdict: Sequence[Claim], metric_labels: MetricLabels, task: str) -> list[Block]:
-    """Describe for the terminal the main statements of a result: first sentences, then a table of questions,
-    then further sentences.
+    """Describe for the terminal the main statements of a result: sentences, a table of questions with
+    answers, and further sentences.
     """
     return [
         *convert_sentences_to_lines(list_opening_lines_of_verdict(verdict)),
@@ -26,7 +26,9 @@ def describe_verdict(verdict: Sequence[Claim], metric_labels: MetricLabels, task
 
 
 def _join_result_and_baseline(row: dict[str, str | None]) -> Row:
-    """Return a table row that has the result and the baseline in one column, because terminals are narrow."""
+    """Return a table row in which the result and the baseline share a column, because terminals are
+    narrow.
+    """
     joined = {name: value for name, value in row.items() if name != "baseline"}
     if row["baseline"] is not None:
         joined["result"] = f"{row['result']}; {row['baseline']}"
