@@ -1,4 +1,4 @@
-"""Change a fact: a number, a date, a unit, the sex of a person, a quantity, a tense, an untranslated word.
+"""Perturbations that change a fact: a number, date, unit, gender, quantity, tense or untranslated word.
 
 The sentence stays grammatical, so that the perturbed output is worse whatever the taste of the reader. None
 of these perturbations is a default.
@@ -72,8 +72,8 @@ def _does_number_begin_list_entry(text: str, number: re.Match[str]) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _list_numbers_with_one_other_digit(number: str, language: str | None) -> tuple[str, ...]:
-    """List the numbers that differ from a number in one digit. After them, a noun must have the same form as
-    after the number.
+    """List the numbers that differ from a number in one digit. Numbers after which a noun would need another
+    form are left out.
 
     Empty for 0 and 1: after 1, and in French also after 0, nouns are in the singular.
     """
@@ -109,8 +109,8 @@ def _load_units(language: str) -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _load_days_and_months(language: str) -> dict[str, tuple[str, ...]]:
-    """Load the names of days and months, each with those that can replace it because they have the same kind
-    and form.
+    """Load the names of days and months, each with the names of the same kind and form, which can
+    replace it.
     """
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind, form, word in WordLists(_PACKS, language).read_tab_separated_rows("calendar", 3):
@@ -278,8 +278,8 @@ class ListReplacement(RandomReplacement):
 def _load_word_list_as_patterns(
     language: str, list_name: str
 ) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    """Load the rows of a word list. Each row becomes a regular expression that finds its words in a text, and
-    the words themselves.
+    """Load the rows of a word list. For each row, return a regular expression that finds its words, and the
+    words themselves.
     """
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []

@@ -48,8 +48,8 @@ def estimate_perturbed_output_counts(
     language_counts = (
         {} if dataset.task_definition.is_ranking else Counter(list_languages_without_region(dataset))
     )
-    slow = tuple(p for p in perturbations if not p.tagged_languages.isdisjoint(language_counts))
-    fast = tuple(p for p in perturbations if p not in slow)
+    slow = tuple(each for each in perturbations if not each.tagged_languages.isdisjoint(language_counts))
+    fast = tuple(each for each in perturbations if each not in slow)
     counts: dict[str, tuple[PerturbationCount, int]] = {}
     for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
         if not group or not len(dataset):
@@ -58,7 +58,10 @@ def estimate_perturbed_output_counts(
         pairs = perturb_and_pair_outputs(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
-    return [_build_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
+    # An empty data set has no sample.
+    if not counts:
+        return []
+    return [_build_forecast(each, *counts[each.spec], language_counts) for each in perturbations]
 
 
 def _sample_outputs_of_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:

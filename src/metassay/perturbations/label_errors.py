@@ -76,7 +76,7 @@ def look_up_perturbation_error_rates(
 @functools.cache
 def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
     """Load three counts for each language and perturbation: pairs that were read, pairs whose perturbed
-    output is not worse, and those where it is better.
+    output is not worse, and pairs whose perturbed output is better.
     """
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}

@@ -241,8 +241,8 @@ def _find_edits_by_pattern_rules(
 
 
 def _move_capital_to_replacement(text: str, span: Span, replacement: str) -> str:
-    """Capitalise a replacement if the replaced words begin with a capital, and write that letter in lower
-    case inside it.
+    """Capitalise a replacement if the words that it replaces begin with a capital. Where these words stand in
+    the replacement, they lose the capital.
     """
     start, end = span
     first_letter = text[start:end][:1]
@@ -305,8 +305,8 @@ def _find_edits_that_remove_negations(text: str, language: str) -> list[Edit]:
 
 
 def _keep_capital_in_edit(text: str, span: Span, replacement: str) -> Edit:
-    """Return an edit of a capitalised word with its capital kept. If the word is removed, the next letter
-    gets the capital.
+    """Return an edit in which a replaced word keeps its capital. If a capitalised word is removed, the next
+    letter gets the capital.
     """
     start, end = span
     original = text[start:end]
@@ -321,8 +321,8 @@ def _keep_capital_in_edit(text: str, span: Span, replacement: str) -> Edit:
 
 @functools.cache
 def _load_regex_of_possible_negations(language: str) -> re.Pattern[str]:
-    """Load a regular expression that quickly tells which texts may contain a negation: it matches in all that
-    do.
+    """Load a regular expression that matches every text with a negation. It quickly rules out most texts
+    without one.
     """
     return re.compile("|".join(WordLists(_PACKS, language).read_lines("negation_signs")), re.IGNORECASE)
 

@@ -185,7 +185,10 @@ def perturb_and_pair_outputs(
     )
     columns = perturb_outputs(perturbations, outputs, collected_data.content_hash, settings, skipped_outputs)
     pairs = _build_output_pair_table(dataset, outputs, columns, settings.preprocess)
-    usage = {p.spec: p.language_model_usage for p in perturbations if p.language_model_usage is not None}
+    usage = {}
+    for perturbation in perturbations:
+        if perturbation.language_model_usage is not None:
+            usage[perturbation.spec] = perturbation.language_model_usage
     return replace(pairs, notes=_list_notes_on_skipped_outputs(perturbations, skipped_outputs), usage=usage)
 
 
@@ -217,8 +220,8 @@ def _choose_perturbations(
     """
     if requested is not None:
         return tuple(
-            add_language_model_to_perturbation(p, llm, task)
-            for p in parse_perturbations(requested, task=task)
+            add_language_model_to_perturbation(perturbation, llm, task)
+            for perturbation in parse_perturbations(requested, task=task)
         )
     defaults = list_default_perturbations(task)
     if llm is None:

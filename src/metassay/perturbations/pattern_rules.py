@@ -22,8 +22,8 @@ class PatternRule:
 
 @functools.cache
 def load_regex_replacements(language: str, list_name: str) -> tuple[PatternRule, ...]:
-    """Load regular expressions and their replacements from a file for a language. Upper and lower case are
-    not distinguished.
+    """Load regular expressions, and the texts that replace their matches, from a file for a language. Upper
+    and lower case are not distinguished.
 
     `{verbs}` stands for any word of `verbs.txt`.
     """

@@ -50,7 +50,7 @@ SOUND_RULES = _load_sound_rules()
 
 @dataclass(frozen=True)
 class Phonetic(RandomReplacement):
-    """Replaces letters of a random word by others that sound alike, as in "wader" for "water"."""
+    """Replaces letters of a random word by other letters that sound alike, as in "wader" for "water"."""
 
     name: ClassVar[str] = "phonetic"
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})

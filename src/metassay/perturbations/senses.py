@@ -36,7 +36,7 @@ _RESOURCES = {
 
 @dataclass(frozen=True)
 class Synonym(WordEdit):
-    """Replaces the first `strength` words of a text that have a synonym which can be inflected like them.
+    """Replaces the first `strength` words of a text that have a synonym in the same inflected form.
 
     Synonyms come from WordNet (English), OpenThesaurus (German) and a Russian thesaurus. A word is replaced
     only if its part of speech is clear; names and function words are not replaced. This is not a default,

@@ -1,4 +1,6 @@
-"""The page of `assay`: which metric to trust, where, and how sure that is."""
+"""The report page of the command `assay`: which metric to trust, in which contexts, and how certain
+this is.
+"""
 
 from __future__ import annotations
 

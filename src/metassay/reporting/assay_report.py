@@ -1,4 +1,4 @@
-"""An assay's result as its page needs it: metrics best first, contexts in their order, labels."""
+"""The result of an assay, prepared for its page: metrics and contexts are sorted, and metrics have labels."""
 
 from __future__ import annotations
 

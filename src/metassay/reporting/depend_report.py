@@ -1,4 +1,6 @@
-"""A `depend` result as its page needs it: metrics by data set, labels, and the curves for charts."""
+"""The result of the command `depend`, prepared for its page: metrics by data set, labels, and the curves for
+charts.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ from metassay.results.judge import (
     JudgeEntry,
     SelfPreference,
 )
-from metassay.results.verdict import Claim
+from metassay.results.verdict import Claim, convert_sentences_to_findings
 
 # The usual column of human labels, which sentences need not name.
 DEFAULT_GOLD = "better"
@@ -87,19 +87,14 @@ def list_main_findings_on_judges(judge_result: JudgeContent) -> list[Claim]:
     """
     judges = sort_judges_by_accuracy(judge_result.judges)
     measured = [judge for judge in judges if judge.accuracy is not None]
-    if not measured:
-        claims = [
-            _build_unknown_judge_accuracy_claim(judges, judge_result),
-            *_build_order_consistency_claims(judges),
-        ]
+    if measured:
+        claims = [_build_best_judge_claim(measured, judge_result), *_build_below_chance_claims(measured)]
     else:
-        claims = [
-            _build_best_judge_claim(measured, judge_result),
-            *_build_below_chance_claims(measured),
-            *_build_order_consistency_claims(judges),
-        ]
-    return claims + [
-        Claim(kind="finding", sentence=text) for text in _describe_judge_comparisons(judge_result)
+        claims = [_build_unknown_judge_accuracy_claim(judges, judge_result)]
+    return [
+        *claims,
+        *_build_order_consistency_claims(judges),
+        *convert_sentences_to_findings(_describe_judge_comparisons(judge_result)),
     ]
 
 

@@ -91,8 +91,8 @@ class MetricLabels:
         return re.sub(pattern, lambda match: self[match[0]], text)
 
     def has_own_table_row(self, metric_spec: str) -> bool:
-        """Return whether tables have a row for a metric. They have none if a metric with the same decisions
-        stands for it.
+        """Return whether tables have a row for a metric. They do not if a metric that makes the same
+        decisions stands for it.
         """
         return self.get_representative_metric(metric_spec) == metric_spec
 

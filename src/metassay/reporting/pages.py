@@ -297,10 +297,10 @@ def render_paper_files(page: Page, figure_format: str | None, table_format: str 
 def _assign_file_names(named_values: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield each value with a unique file name. A name that is already used gets a number."""
     taken: dict[str, int] = {}
-    for text, thing in named_values:
+    for text, value in named_values:
         name = make_safe_file_name(text)
         taken[name] = taken.get(name, 0) + 1
-        yield (name if taken[name] == 1 else f"{name}-{taken[name]}"), thing
+        yield (name if taken[name] == 1 else f"{name}-{taken[name]}"), value
 
 
 def build_page_of_tables(title: str, result: Mapping[str, Any]) -> Page:
@@ -313,8 +313,8 @@ def format_result_repr(class_name: str, main_table: pl.DataFrame, sentences: Seq
     report page.
     """
     columns = f"{', '.join(main_table.columns[:6])}{' …' if main_table.width > 6 else ''}"
-    held = f"{class_name}: {format_plural(main_table.height, 'row')} of {columns}"
-    return f"{held}\n{' '.join(str(sentences[0]).split()) if sentences else 'to_frame(), to_dict()'}"
+    size = f"{class_name}: {format_plural(main_table.height, 'row')} of {columns}"
+    return f"{size}\n{' '.join(str(sentences[0]).split()) if sentences else 'to_frame(), to_dict()'}"
 
 
 def render_notebook_html(page: Page) -> str:
@@ -323,7 +323,7 @@ def render_notebook_html(page: Page) -> str:
     The parts are the first sentences, the main tables, the closing lines and doubts, and the first chart.
     """
     grids = page.main_tables or [grid for section in page.sections for grid in section.grids]
-    cut = [
+    short_grids = [
         replace(
             grid,
             rows=grid.rows[:_NOTEBOOK_ROWS],
@@ -338,7 +338,7 @@ def render_notebook_html(page: Page) -> str:
         .get_template("fragment.html.j2")
         .render(
             answer=_convert_texts_to_sentences(page.lead[:_NOTEBOOK_SENTENCES]),
-            grids=cut,
+            grids=short_grids,
             closing=_convert_texts_to_sentences(page.closing),
             doubts=_convert_texts_to_sentences(page.doubts),
             drawing=Markup(drawing),  # noqa: S704 -- Vega escapes the texts of a drawing

@@ -1,4 +1,4 @@
-"""What is known from WMT21–23 where the data has no human scores: which metrics ranked systems best there.
+"""Published results on which metrics ranked systems best in WMT 2021 to 2023, for data without human scores.
 
 The numbers are in `prior_evidence.json`, which `scripts/prior_evidence.py` computes.
 """

@@ -1,4 +1,6 @@
-"""A `rank` result as its page, the terminal and the joined page need it: with labels and titles."""
+"""The result of the command `rank`, prepared with labels and titles for its page, the terminal and the joined
+page.
+"""
 
 from __future__ import annotations
 

@@ -168,8 +168,8 @@ class ReasonWriter:
         if self._is_cheaper_than_rivals(chosen_metric, rivals):
             return "because it costs less"
         for name, numbers in criteria.items():
-            own = numbers.get(chosen_metric, float("-inf"))
-            if any(numbers.get(metric, float("-inf")) < own for metric in rivals):
+            chosen_number = numbers.get(chosen_metric, float("-inf"))
+            if any(numbers.get(metric, float("-inf")) < chosen_number for metric in rivals):
                 return f"for its {name}"
         return "because it is the safest choice when the shares of contexts change"
 

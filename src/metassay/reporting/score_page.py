@@ -9,7 +9,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.wording import format_count, format_p_value, format_plural, join_names
 from metassay.results.score import ScoreContent, SystemComparison
-from metassay.results.verdict import Claim
+from metassay.results.verdict import Claim, convert_sentences_to_findings
 
 if TYPE_CHECKING:
     from metassay.reporting.pages import Page
@@ -51,7 +51,7 @@ def list_main_findings_on_score_differences(score_report: ScoreReport) -> list[C
     sentences = _describe_score_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
     ]
-    return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
+    return convert_sentences_to_findings(sentences)
 
 
 def group_comparisons_by_metric(

@@ -187,7 +187,9 @@ def _replace_metric_specs_by_labels(row: Row, metric_labels: MetricLabels) -> Ro
 def build_grid_from_rows(
     name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
 ) -> Grid:
-    """Build a table from rows, with their keys as headings. Columns that contain mappings are left out."""
+    """Build a table from rows. The keys of the rows are its headings, and columns that contain mappings are
+    left out.
+    """
     fields = []
     for key in columns or _list_column_names(rows):
         if not any(isinstance(row.get(key), Mapping) for row in rows):

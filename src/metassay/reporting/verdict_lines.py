@@ -1,4 +1,4 @@
-"""A verdict as page, terminal, notebook and `recommend` show it: lines, a row per question, closing lines."""
+"""The main statements of an assay, as the page, the terminal, notebooks and `recommend` show them."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
     for step, run in groupby(find_alignment_steps(old, new)):
         words = len(list(run))
         # An inserted word has no counterpart in the old text, a deleted one none in the new text.
-        old_end = i + words * (step != "insertion")
-        new_end = j + words * (step != "deletion")
+        old_end = i if step == "insertion" else i + words
+        new_end = j if step == "deletion" else j + words
         old_text = separator.join(old[i:old_end])
         new_text = separator.join(new[j:new_end])
         edits.append(Edit(_KINDS[step], old_text, new_text, words))

@@ -1,4 +1,5 @@
-r"""Numbers and lists as text, and sentences whose names of metrics and contexts a page can emphasise.
+r"""Writes numbers and lists as text, and sentences in which a page can emphasise names of metrics and
+contexts.
 
 >>> format_percent(0.9134), format_percent_interval(0.9012, 0.9249)
 ('91\u202f%', '90–92')

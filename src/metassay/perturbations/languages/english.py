@@ -160,7 +160,7 @@ def is_proper_name(word: str) -> bool:
 
 
 def _require_wordnet() -> WordNet:
-    """Open WordNet, whose installation the caller has already checked."""
+    """Open WordNet. The caller must have checked that it is installed."""
     wordnet = open_wordnet()
     assert wordnet is not None
     return wordnet
@@ -174,7 +174,7 @@ def _is_in_wordnet_phrase(lemma: str, previous_word: str, next_word: str) -> boo
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_inflected_synonyms(word_form: str) -> WordEntry | None:
-    """Find the synonyms of a word form, inflected like it, or None if it has none."""
+    """Find the synonyms of a word form in the same inflected form. None if there are none."""
     reading = _find_part_of_speech_and_lemma(word_form)
     if reading is None:
         return None
@@ -185,8 +185,8 @@ def _find_inflected_synonyms(word_form: str) -> WordEntry | None:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_related_words(word_form: str, relation: Relation) -> WordEntry | None:
-    """Find words with a relation to a word, such as antonyms, inflected like it, or None if there are
-    none.
+    """Find words that have a relation to a word, such as its antonyms, in the same inflected form. None if
+    there are none.
     """
     reading = _find_part_of_speech_and_lemma(word_form)
     if reading is None:
@@ -299,7 +299,7 @@ _RELATION_FINDERS: dict[Relation, Callable[[str, str], Iterable[str]]] = {
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_part_of_speech_and_lemma(word_form: str) -> tuple[str, str] | None:
-    """Return the part of speech and the base form of a word form, or None if several are plausible."""
+    """Return the part of speech and the base form of a word form. None if several are plausible."""
     if word_form in FUNCTION_WORDS or len(word_form) < 3 or not word_form.isalpha():
         return None
     wordnet = _require_wordnet()
@@ -350,15 +350,15 @@ def _is_word_in_current_use(word: str, part_of_speech: str, synset: int) -> bool
 def _inflect_words_like(
     words: Iterable[str], lemma: str, model_form: str, part_of_speech: str
 ) -> tuple[str, ...]:
-    """Inflect words as `model_form` is inflected from its lemma. Words that cannot be inflected like this, or
-    equal `model_form`, are left out.
+    """Inflect words in the same way as `model_form` is inflected from its lemma. Words for which this fails,
+    or that equal `model_form`, are left out.
     """
     inflected_words = (_inflect_word_like(word, lemma, model_form, part_of_speech) for word in words)
     return tuple(word for word in inflected_words if word is not None and word != model_form)
 
 
 def _inflect_word_like(word: str, lemma: str, model_form: str, part_of_speech: str) -> str | None:
-    """Inflect a word as `model_form` is inflected from its lemma, or return None if the form is not
+    """Inflect a word in the same way as `model_form` is inflected from its lemma. None if the form is not
     certain.
     """
     if model_form == lemma:
@@ -382,7 +382,7 @@ def _make_plural(noun: str) -> str:
 
 
 def _inflect_verb(verb: str, model_form: str) -> str | None:
-    """Inflect a verb like the form `model_form` of another verb, or return None if the form is not
+    """Inflect a verb in the same way as the form `model_form` of another verb. None if the form is not
     certain.
     """
     irregular_forms = _load_irregular_forms("v").get(verb, [])
@@ -422,8 +422,8 @@ def _add_ending_ed(verb: str) -> str:
 
 @functools.cache
 def _load_irregular_forms(part_of_speech: str) -> dict[str, list[str]]:
-    """Load the irregular forms of each base form, including those that double a consonant, such as
-    "stopped".
+    """Load the irregular forms of words by base form. Forms that double a consonant, such as "stopped", are
+    included.
     """
     irregular_forms: defaultdict[str, list[str]] = defaultdict(list)
     for form, lemmas in _require_wordnet().load_irregular_forms(part_of_speech).items():

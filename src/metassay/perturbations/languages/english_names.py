@@ -63,7 +63,7 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 
 def _is_proper_noun(word: str) -> bool:
-    """Return whether a word is in a list of names, or the tagger takes it for a name."""
+    """Return whether a word is in a list of names, or is a name according to the part-of-speech tagger."""
     return word in _LISTED_NAMES or rank_pos_tags_of_word(word, "en")[:1] == ("NP0",)
 
 
@@ -109,7 +109,9 @@ def _decide_kind_of_name(previous_word: str, name_words: Sequence[str]) -> str:
 
 
 def _is_name_according_to_tagger(word: str) -> bool:
-    """Return whether the tagger takes a word for a name, although no list of names contains it."""
+    """Return whether a word is a name according to the part-of-speech tagger, although no list of names
+    contains it.
+    """
     if not word.istitle() or not word.isalpha() or word in PLACES["en"] or word in ORGANISATION_WORDS:
         return False
     return rank_pos_tags_of_word(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")

@@ -150,13 +150,15 @@ def _decide_singular_or_plural(verb: str) -> str:
 
 
 def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Find the synonyms of a word form, inflected like it. Nouns are capitalised."""
+    """Find the synonyms of a word form in the same inflected form. Nouns are capitalised."""
     return _find_inflected_synonyms(word_form)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_inflected_synonyms(word_form: str) -> tuple[str, ...]:
-    """Find the synonyms of a word form, inflected like it, for the first meaning that has any."""
+    """Find the synonyms of a word form in the same inflected form. Only its first meaning with synonyms is
+    used.
+    """
     if len(word_form) < 4 or word_form.lower() in FUNCTION_WORDS:
         return ()
     is_noun = word_form[0].isupper()
@@ -186,8 +188,8 @@ def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
 
 
 def _inflect_noun_like(noun: str, model_lemma: str, model_form: str) -> str | None:
-    """Inflect a noun as `model_form` is inflected from `model_lemma`, or return None if the two nouns differ
-    in gender or one gender is unknown.
+    """Inflect a noun in the same way as `model_form` is inflected from `model_lemma`. None if the two nouns
+    differ in gender or a gender is unknown.
 
     Only feminine plurals are formed, because they all have the same ending.
     """
@@ -206,7 +208,7 @@ def _inflect_noun_like(noun: str, model_lemma: str, model_form: str) -> str | No
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_noun_gender(noun: str) -> str | None:
-    """Find the gender of a noun in a list or by its ending, or return None if neither shows it."""
+    """Find the gender of a noun in a list or from its ending. None if neither shows the gender."""
     for gender, nouns in NOUNS.items():
         if noun in nouns:
             return gender
@@ -219,8 +221,8 @@ def _find_noun_gender(noun: str) -> str | None:
 
 
 def _inflect_adjective_like(word: str, model_lemma: str, model_form: str) -> str | None:
-    """Inflect an adjective or adverb as `model_form` is inflected from `model_lemma`, or return None if that
-    is not possible.
+    """Inflect an adjective or adverb in the same way as `model_form` is inflected from `model_lemma`. None if
+    this is not possible.
 
     Verbs are not replaced: few synonyms take the same objects and prepositions.
     """

@@ -65,8 +65,8 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _could_be_name(word: str) -> bool:
-    """Return whether a word is a listed name, or the tagger takes it for a name and the dictionary does not
-    have it.
+    """Return whether a word is a listed name, or is a name according to the part-of-speech tagger and not in
+    the dictionary.
     """
     if len(word) < 2 or word in NOT_NAMES["de"]:
         return False
@@ -78,7 +78,7 @@ def _could_be_name(word: str) -> bool:
 
 
 def _is_in_german_name_lists(word: str) -> bool:
-    """Return whether a list of names contains a word, or a name of two words that begins with it."""
+    """Return whether a word is a listed name, or the first word of a listed name of two words."""
     return word in _LISTED_NAMES or _is_listed_place(word)
 
 
@@ -126,7 +126,7 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
 
 
 def _is_capitalised_but_no_noun(word: str) -> bool:
-    """Return whether a word is capitalised although the tagger does not call it a noun."""
+    """Return whether a word is capitalised, but no noun according to the part-of-speech tagger."""
     return word[:1].isupper() and rank_pos_tags_of_word(word, "de")[:1] != ("NN",)
 
 

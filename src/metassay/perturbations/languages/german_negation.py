@@ -81,7 +81,7 @@ def find_edits_that_negate_german(text: str) -> list[Edit]:
 
 
 def _find_edits_from_ein_to_kein(matches: list[re.Match[str]], words: list[str]) -> list[Edit]:
-    """Find the edits that turn "ein" into "kein" where it begins a noun phrase."""
+    """Find the edits that turn "ein" (a) into "kein" (no) at the beginning of noun phrases."""
     edits = []
     for i, match in enumerate(matches[:-1]):
         if not _INDEFINITE_ARTICLE.fullmatch(match[0]) or words[i + 1] in _FIXED_AFTER_EIN:
@@ -108,8 +108,8 @@ def _find_noun_phrase_end(words: list[str], first_adjective: int) -> int | None:
 
 
 def _find_position_for_nicht(words: list[str], punctuation_before: str, punctuation_after: str) -> int | None:
-    """Return the position of the word before which "nicht" negates a clause, or None if no position is
-    certain.
+    """Return the position of the word before which "nicht" (not) can be inserted to negate a clause. None if
+    no position is certain.
 
     The position is the number of words if "nicht" goes at the end.
     """
@@ -153,8 +153,8 @@ def _find_position_for_nicht(words: list[str], punctuation_before: str, punctuat
 def _find_position_for_nicht_in_main_clause(
     words: list[str], verb: int, end: int, *, continues_after_comma: bool
 ) -> int | None:
-    """Return the position of the word before which "nicht" negates a main clause, given its verb, or None if
-    it is not certain.
+    """Return the position of the word before which "nicht" (not) can be inserted to negate a main clause,
+    given its verb. None if it is not certain.
     """
     if words[verb] not in AUXILIARIES:
         has_prefix = words[end - 1] in _SEPARATED_PREFIXES and end - 1 > verb
@@ -174,8 +174,8 @@ def _find_position_for_nicht_in_main_clause(
 
 
 def _find_finite_verb(words: list[str]) -> int | None:
-    """Return the position of the first finite verb of a clause, or None if there is none. An infinitive with
-    "zu" does not count.
+    """Return the position of the first finite verb of a clause. An infinitive with "zu" does not count. None
+    if there is no finite verb.
     """
     if words[0].lower() in _FINITE_VERBS:
         return 0
@@ -208,8 +208,8 @@ def _find_position_for_nicht_after_verb(
     follows_copula: bool = False,
     begins_with_subject: bool = False,
 ) -> int | None:
-    """Return the position between verb and end of a clause before which "nicht" negates it, or None if it is
-    not clear.
+    """Return the position between the verb and the end of a clause where "nicht" (not) can be inserted to
+    negate the clause. None if it is not clear.
 
     "nicht" goes after definite phrases and before indefinite ones.
     """
@@ -242,8 +242,8 @@ def _is_demonstrative_pronoun(words: list[str], position: int) -> bool:
 
 
 def _can_nicht_precede_word(words: list[str], position: int) -> bool:
-    """Return whether "nicht" can stand before an adverb or adjective. It cannot where German requires
-    "kein".
+    """Return whether "nicht" (not) can stand before an adverb or adjective. It cannot if German requires
+    "kein" (no).
     """
     word = words[position]
     if not word[0].islower() or word in _NEVER_AFTER_NICHT:

@@ -31,8 +31,8 @@ _AMBIGUOUS_MONTHS = {"March", "May"}
 
 
 def find_grammatical_forms_of_names(text: str, names: Sequence[Entity], language: str) -> list[Mention]:
-    """Add to each name that a model found the grammatical form that its article shows, and drop names whose
-    form is not clear.
+    """Return the names that a model found in a text, each with the grammatical form that its article shows.
+    Names whose form is not clear are left out.
     """
     mentions = []
     for start, end, kind in names:
@@ -44,11 +44,11 @@ def find_grammatical_forms_of_names(text: str, names: Sequence[Entity], language
 
 
 def _make_name_mention(start: int, end: int, entity_type: str, grammatical_form: str) -> Mention:
-    """Return a name in a text as span, entity type and form. The -s of a German genitive is not part of the
-    span.
+    """Return a name in a text as start, end, entity type and form. The -s of a German genitive is not part of
+    the name.
     """
-    # A true value counts as 1: one letter less.
-    return start, end - grammatical_form.endswith("gent"), entity_type, grammatical_form
+    name_end = end - 1 if grammatical_form.endswith("gent") else end
+    return start, name_end, entity_type, grammatical_form
 
 
 def find_names(text: str, language: str) -> Iterator[Mention]:
@@ -164,7 +164,9 @@ def _find_dates(text: str, language: str) -> Iterator[Mention]:
 
 
 def _has_day_or_number_beside(text: str, start: int, end: int) -> bool:
-    """Return whether a number of a day stands before a month (21st of May) or a number after it (May 21)."""
+    """Return whether the number of a day stands before a month (21st of May), or a number after the month
+    (May 21).
+    """
     before = text[max(0, start - _LONGEST_DAY) : start]
     return bool(_DAY_BEFORE.search(before) or _NUMBER_AFTER.match(text, end))
 

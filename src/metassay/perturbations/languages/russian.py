@@ -122,7 +122,9 @@ def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) ->
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_inflected_synonyms(word_form: str) -> tuple[str, ...]:
-    """Find the synonyms of a word form, inflected like it, for the first meaning that has any."""
+    """Find the synonyms of a word form in the same inflected form. Only its first meaning with synonyms is
+    used.
+    """
     if word_form in FUNCTION_WORDS or not _CYRILLIC_WORD.fullmatch(word_form):
         return ()
     parses = load_russian_analyser().parse(word_form)
@@ -151,7 +153,7 @@ def _find_inflected_synonyms(word_form: str) -> tuple[str, ...]:
 
 
 def inflect_russian_word_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
-    """Inflect the dictionary form of a word as a tag describes, or return None if a category such as gender
+    """Inflect the dictionary form of a word as a grammatical tag describes. None if a category such as gender
     does not match.
     """
     parse = parse_russian_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))

@@ -64,8 +64,8 @@ _CACHED_WORDS = 1 << 16
 
 
 def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> list[Mention]:
-    """Add to each name that a model found in a text its gender, number, length and possible grammatical
-    cases.
+    """Return the names that a model found in a text, each with its gender, number, length and possible
+    grammatical cases.
 
     Names whose form is not clear are left out.
     """
@@ -99,8 +99,8 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
 
 
 def _restrict_cases_by_preposition(name: str, preposition: str, grammatical_form: str | None) -> str | None:
-    """Return the form of a place after a preposition that decides its case, or None if the place cannot have
-    this case.
+    """Return the grammatical form of a place name after a preposition that determines its case. None if the
+    name cannot have this case.
 
     The gender is left out, because no other word agrees with it.
     """
@@ -212,8 +212,8 @@ def _rank_grammatical_analyses(word: str) -> tuple[_WordAnalysis, ...]:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_form_of_name(name: str, kind: str) -> str | None:
-    """Find the gender, number and cases of a name that the dictionary has as a name of this kind, or return
-    None if it has not.
+    """Find the gender, number and cases of a name of the given kind in the dictionary. None if the dictionary
+    does not contain it.
     """
     if name in _NOT_NAMES:
         return None

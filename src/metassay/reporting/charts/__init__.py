@@ -1,1 +1,1 @@
-"""Vega-Lite specifications as plain dictionaries; the page brings the JavaScript that draws them."""
+"""Charts of the report pages, as Vega-Lite specifications in plain dictionaries."""

@@ -32,9 +32,9 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     """
     hidden = find_baselines_outside_chart_range(assay_report, context_column)
     shown = [
-        m
-        for m in assay_report.all_metrics
-        if context_column.list_accuracies_per_context(m) and m not in hidden
+        metric
+        for metric in assay_report.all_metrics
+        if context_column.list_accuracies_per_context(metric) and metric not in hidden
     ]
     metrics = [metric for metric in shown if metric not in assay_report.sentinel_metrics]
     rows = []

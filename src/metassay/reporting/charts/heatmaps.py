@@ -111,10 +111,10 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     # Of more than 300 contexts, the matrix has only the row of global.
     if len(contexts) > HEATMAP_UP_TO or len(rank_agreement.matrix) < len(contexts):
         return _build_overall_agreement_chart(rank_agreement, context_column)
-    size = range(len(contexts))
+    positions = range(len(contexts))
     cells = []
-    for i in size:
-        for j in size:
+    for i in positions:
+        for j in positions:
             if rank_agreement.matrix[i][j] is not None:
                 cells.append(_build_rank_agreement_cell(rank_agreement, i, j))
     description = (
@@ -257,12 +257,16 @@ def build_signed_heatmap(
     """
     # The 1 avoids an empty scale where all amounts are zero.
     largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
-    heads: Spec = {}
-    room = measure_space_for_labels(column_names)
+    column_axis: Spec = {}
+    label_space = measure_space_for_labels(column_names)
     if has_numbered_names:
-        small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
-        heads = {"labelExpr": "split(datum.label, ' ')[0]", **small}
-        room = {"room": 0, "count": 2 * len(column_names)}
+        column_axis = {
+            "labelExpr": "split(datum.label, ' ')[0]",
+            "labelFontSize": 9,
+            "labelOverlap": "greedy",
+            "labelOffset": 0,
+        }
+        label_space = {"room": 0, "count": 2 * len(column_names)}
     row_title, column_title, amount_title, *further_keys = titles
     tooltip = build_tooltip(
         ("row", row_title),
@@ -276,10 +280,10 @@ def build_signed_heatmap(
         description,
         row_names,
         METRIC_HEIGHT,
-        labels=room,
+        labels=label_space,
         data={"values": list(cells)},
         encoding={
-            "x": build_names_channel("column", column_names, orient="top", ticks=False, **heads),
+            "x": build_names_channel("column", column_names, orient="top", ticks=False, **column_axis),
             "y": build_names_channel("row", row_names, ticks=False),
             "tooltip": tooltip,
         },

@@ -293,13 +293,13 @@ def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
     import vl_convert
 
     width, wrap = PAPER[columns]
-    made = _fix_size_and_colours(add_chart_legend(chart_spec), width, wrap)
-    look = made["config"]
-    made["config"] = look | {name: {**look[name], **_POINTS} for name in ("axis", "legend")}
-    made["config"]["range"] = {**look["range"], "category": [*PRINTED, TOKENS["light"]["muted"]]}
+    figure_spec = _fix_size_and_colours(add_chart_legend(chart_spec), width, wrap)
+    config = figure_spec["config"]
+    figure_spec["config"] = config | {name: {**config[name], **_POINTS} for name in ("axis", "legend")}
+    figure_spec["config"]["range"] = {**config["range"], "category": [*PRINTED, TOKENS["light"]["muted"]]}
     if file_format == "png":
-        return bytes(vl_convert.vegalite_to_png(made, scale=_POINT, ppi=300))
-    drawing: str = vl_convert.vegalite_to_svg(made)
+        return bytes(vl_convert.vegalite_to_png(figure_spec, scale=_POINT, ppi=300))
+    drawing: str = vl_convert.vegalite_to_svg(figure_spec)
     if file_format == "svg":
         return drawing.encode()
     sized = re.sub(
@@ -315,14 +315,14 @@ def _fix_size_and_colours(chart_spec: Spec, width: int, line_length: int) -> Spe
     values = {**TOKENS["light"], "dark": False, "wrap": line_length}
     params = [{**each, "value": values.get(each["name"], each["value"])} for each in chart_spec["params"]]
     usermeta = chart_spec.get("usermeta") or {}
-    look = {**build_vega_config("light"), "background": TOKENS["light"]["paper"]}
-    look["axis"] = {**look["axis"], "labelLimit": 0}
+    config = {**build_vega_config("light"), "background": TOKENS["light"]["paper"]}
+    config["axis"] = {**config["axis"], "labelLimit": 0}
     if usermeta.get("labels", {}).get("room", 0) > width - 100:
-        look["axisX"] = {"labelAngle": -40}
+        config["axisX"] = {"labelAngle": -40}
     if width < 480:  # a phone, or a column
-        look["legend"] = {**look["legend"], "columns": 3}
+        config["legend"] = {**config["legend"], "columns": 3}
     height = compute_chart_height(usermeta, line_length) if "rows" in usermeta else chart_spec["height"]
-    return {**chart_spec, "params": params, "width": width, "height": height, "config": look}
+    return {**chart_spec, "params": params, "width": width, "height": height, "config": config}
 
 
 def add_chart_legend(chart_spec: Spec) -> Spec:

@@ -197,7 +197,7 @@ def build_robustness_rows(
 
 
 def name_unbeaten_metrics(assay_report: AssayReport) -> Sentence | None:
-    """Name the metrics than which no other metric is both more accurate and cheaper."""
+    """Name the metrics for which no other metric is both more accurate and cheaper."""
     classes = set(assay_report.result.cost_class.values())
     if len(classes) == 1 and len(assay_report.metrics) > 1:
         (cost_class,) = classes

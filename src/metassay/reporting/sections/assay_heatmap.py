@@ -26,8 +26,8 @@ def build_heatmap_section(assay_report: AssayReport) -> Section | None:
 
 
 def list_columns_with_context_differences(assay_report: AssayReport) -> list[ReportedColumn]:
-    """List the columns, such as the domain, for whose values some metric's accuracy or the recommendation
-    differs. Columns with different recommendations come first.
+    """List the columns, such as the domain, in which a metric's accuracy or the recommended metric differs
+    between values. Columns with different recommendations come first.
     """
     varying = {claim.column for claim in assay_report.result.claims.variations}
     exceptional = {column for column, _ in assay_report.differing_recommendations_by_context}

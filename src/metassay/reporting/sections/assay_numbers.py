@@ -176,8 +176,8 @@ def _build_perturbation_share_table(context_column: ReportedColumn) -> Grid | No
 
 
 def build_agreement_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
-    """Build a table with a row per context, such as a domain: how similarly it ranks the metrics to all
-    outputs together, with a test.
+    """Build a table with a row per context, such as a domain: how similar its ranking of the metrics is to
+    the ranking over all outputs, with a test.
     """
     agreement = context_column.result.h2
     if agreement is None or not agreement.matrix:

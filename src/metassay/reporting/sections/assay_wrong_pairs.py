@@ -103,9 +103,7 @@ def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: i
 
 
 def _build_rows_of_two_rankings(wrong_pair: WrongPair) -> list[list[Any]]:
-    """Build the rows of a table with two rankings side by side, and the relevance grades of their
-    documents.
-    """
+    """Build the rows of a table with two rankings side by side, and the relevance grade of each document."""
     grades = {document: str(grade) for document, grade in wrong_pair.grades.items()}
     return [
         [

@@ -1,1 +1,3 @@
-"""What commands print: `assay`, `score`, and commands without a page; the rest is with their page."""
+"""What commands print in the terminal. For commands with a report page, except `assay` and `score`, this is
+in the module of the page.
+"""

@@ -1,4 +1,6 @@
-"""What `metassay check` prints: a summary of the data and what it can answer; details are all properties."""
+"""What `metassay check` prints: a summary of the data and the questions that it can answer, and as details
+all properties.
+"""
 
 from __future__ import annotations
 
