@@ -14,7 +14,8 @@ _HOW_TO_NAME_LANGUAGE = "--language en, in Python language='en'"
 def explain_why_not_applicable(
     perturbation: AnyPerturbation, language: str | None, *, requested: bool, strict_resources: bool
 ) -> str | None:
-    """Return why a perturbation cannot be applied to outputs in a language, or None if it can.
+    """Return why a perturbation (a rule that makes outputs worse) cannot be applied to outputs in a language,
+    or None if it can.
 
     It is an error if the user requested the perturbation and the language is unknown, and with
     `strict_resources` if a dictionary is missing.
@@ -54,8 +55,8 @@ def _explain_if_language_lacks_spaces(perturbation: AnyPerturbation, language: s
 
 
 def _explain_missing_resource(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
-    """Return which dictionary or package is missing so that a perturbation cannot be applied, or None if none
-    is missing.
+    """Return which dictionary or package must be installed before a perturbation can be applied, or None if
+    none is missing.
     """
     missing = perturbation.get_installation_hint_for_language(language)
     if missing is None:

@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View(Generic[T_co]):
-    """An output together with everything that a perturbation may read about it, such as its source and
-    language.
+    """An output together with everything that a perturbation, which makes it worse, may read about it, such
+    as its source and language.
 
     The system is not part of it, so that equal outputs of an item get equal perturbed outputs.
     """
@@ -76,18 +76,18 @@ class Perturbation(ABC, Generic[T]):
 
     @abstractmethod
     def apply(self, output_view: View[T], random_stream: Stream) -> T | None:
-        """Return the perturbed output, or None if the perturbation does not apply to this output."""
+        """Return a worse version of an output, or None if the perturbation does not apply to this output."""
 
     def perturb_many_outputs(self, output_views: Sequence[View[T]], random_keys: Keys) -> list[T | None]:
-        """Return the perturbed version of each output, or None where the perturbation does not apply.
-        `random_keys` has a random seed for each output.
+        """Return a worse version of each output, or None where the perturbation does not apply. `random_keys`
+        has a random seed for each output.
 
         A faster implementation must return exactly what `apply` returns.
         """
         return [self.apply(view, Stream(key)) for view, key in zip(output_views, random_keys.tolist())]
 
     def precompute_text_analyses(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
-        """Analyse each text of a data set before any is perturbed. Return None if the perturbation needs no
+        """Analyse each text of a data set before any is made worse. Return None if the perturbation needs no
         analysis.
 
         For work that takes long: it is shared among processes, and stored in the run. The results must be

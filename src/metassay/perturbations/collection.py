@@ -27,7 +27,9 @@ BATCH_SIZE = 4096
 
 @dataclass(frozen=True)
 class CollectedData:
-    """What the perturbations of a run need to know about all texts of a data set, such as its vocabulary."""
+    """What the perturbations (rules that make outputs worse) of a run need to know about all texts of a data
+    set, such as the vocabulary.
+    """
 
     by_language: Mapping[str | None, Mapping[str, Any]]
     """By language and name of the perturbation."""
@@ -42,8 +44,8 @@ def collect_perturbation_data(
     workers: int = 1,
     store: TextStore | None = None,
 ) -> CollectedData:
-    """Let every perturbation collect what it needs to know about all outputs and references of a data set,
-    such as the vocabulary.
+    """Let every perturbation (a rule that makes outputs worse) collect what it needs to know about all texts
+    of a data set, such as the vocabulary.
     """
     by_language: dict[str | None, dict[str, Any]] = {}
     # Perturbations of rankings collect nothing.

@@ -220,7 +220,9 @@ def can_replace_name(name: str, other_name: str, grammatical_form: str) -> bool:
 def _choose_most_specific_names(
     roles_from_specific_to_general: Sequence[str], names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the names that fit the most specific description which more than one name fits."""
+    """Return the names that fit the most specific of several descriptions. A description that fewer than two
+    names fit is skipped.
+    """
     for level in roles_from_specific_to_general:
         if len(names_by_role[level]) > 1:
             return names_by_role[level]
@@ -230,8 +232,8 @@ def _choose_most_specific_names(
 def _find_russian_names_seen_in_cases(
     role_with_cases: str, names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the Russian names, with counts, that were seen in all grammatical cases which are possible at a
-    place in a sentence.
+    """Return the Russian names, with counts, that occur in all grammatical cases which a place in a sentence
+    may require.
     """
     place, _, cases = role_with_cases.rpartition(" ")
     names: Counter[str] = Counter()

@@ -22,7 +22,9 @@ MAXIMUM_TAGGED_OUTPUTS = 500
 
 @dataclass(frozen=True)
 class PerturbationForecast:
-    """An estimate of how many outputs a default perturbation will change, from a sample of the data set."""
+    """An estimate of how many outputs a perturbation (a rule that makes outputs worse) will change, from a
+    sample of the data set.
+    """
 
     perturbation: str
     outputs: int
@@ -41,8 +43,8 @@ def estimate_perturbed_output_counts(
     seed: int = 0,
     workers: int = 1,
 ) -> list[PerturbationForecast]:
-    """Estimate to how many outputs of a data set each default perturbation will apply, by applying it to a
-    sample of them.
+    """Estimate how many outputs of a data set each default perturbation (a rule that makes outputs worse)
+    will change, by applying it to a sample.
     """
     perturbations = list_default_perturbations(dataset.task_definition)
     language_counts = (
@@ -82,7 +84,7 @@ def _build_forecast(
     tried_count: int,
     outputs_by_language: Mapping[str | None, int],
 ) -> PerturbationForecast:
-    """Build the forecast for a perturbation from the results on a sample, with the reasons why it does not
+    """Build the forecast of how many outputs a perturbation will change, with the reasons why it does not
     apply to other outputs.
     """
     reasons = []

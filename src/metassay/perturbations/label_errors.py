@@ -22,8 +22,8 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often an output that a perturbation changed is in fact not worse, as estimated by readers who did
-    not know which output was changed.
+    """How often an output that a rule was meant to make worse is in fact not worse, as estimated by readers
+    who did not know which output was changed.
     """
 
     perturbation: str
@@ -46,8 +46,8 @@ _WORD_EDITS = frozenset({"removal", "insertion", "swapping", "untranslated"})
 
 
 def look_up_perturbation_error_rate(perturbation: str, language: str | None) -> LabelError | None:
-    """Return how often outputs perturbed in a language are in fact not worse, or None if nobody has estimated
-    it.
+    """Return how often a perturbation fails to make outputs in a language worse, or None if nobody has
+    estimated this.
 
     Only perturbations with default parameters were read, so that any other spec has no label error.
     """
@@ -64,7 +64,9 @@ def look_up_perturbation_error_rate(perturbation: str, language: str | None) -> 
 def look_up_perturbation_error_rates(
     perturbations: Iterable[str], languages: Iterable[str | None]
 ) -> dict[tuple[str, str | None], LabelError | None]:
-    """Return for each perturbation and language how often perturbed outputs are in fact not worse."""
+    """Return for each perturbation and language how often the perturbation fails to make outputs worse. None
+    stands for an unknown rate.
+    """
     distinct_languages = sorted(set(languages), key=str)
     errors: dict[tuple[str, str | None], LabelError | None] = {}
     for perturbation in perturbations:
@@ -75,8 +77,8 @@ def look_up_perturbation_error_rates(
 
 @functools.cache
 def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Load three counts for each language and perturbation: pairs that were read, pairs whose perturbed
-    output is not worse, and pairs whose perturbed output is better.
+    """Load three counts for each language and perturbation: pairs that were read, pairs whose changed output
+    is not worse, and pairs whose changed output is better.
     """
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}

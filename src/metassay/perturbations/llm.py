@@ -161,15 +161,17 @@ def list_prompt_fields(output_view: View[str]) -> Mapping[str, str]:
 
 
 def _parse_model_answer(output_view: View[str], answer: Answer | None) -> str | None:
-    """Return the perturbed output in a model's answer, or None if there is none or the answer was cut off."""
+    """Return the worse version of an output from a model's answer, or None if there is none or the answer was
+    cut off.
+    """
     if answer is None or not answer.complete:
         return None
     return extract_perturbed_output(answer.text, output_view.output)
 
 
 def extract_perturbed_output(answer: str, output: str) -> str | None:
-    """Extract the perturbed output from a model's answer. Returns None for refusals, comments and empty
-    answers.
+    """Extract the worse version of an output from a model's answer. Returns None for refusals, comments and
+    empty answers.
 
     Labels and quotation marks around it are removed. If the output has one line, only the first line of the
     answer is used. If only white space differs from the output, the output itself is returned.
@@ -196,8 +198,8 @@ Likelihoods = Callable[[Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True)
 class Likeliest(Perturbation[str]):
-    """Applies another perturbation several times, and keeps the version to which a language model gives the
-    highest probability.
+    """Makes several worse versions of an output by another perturbation, and keeps the version to which a
+    language model gives the highest probability.
 
     The version with the highest likelihood is harder to recognise than a random one. `method` is the spec of
     the other perturbation and `of` is how often it is applied. The log-likelihood of a text is the sum of
@@ -237,12 +239,12 @@ class Likeliest(Perturbation[str]):
         return self.repeated_perturbation.name
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the most likely of several perturbed versions of an output."""
+        """Return the most likely of several worse versions of an output."""
         keys_by_draw = [[random_stream.draw_integer_below(1 << 32)] for _ in range(self.of)]
         return self._choose_most_likely_versions([output_view], keys_by_draw)[0]
 
     def perturb_many_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Return the most likely of several perturbed versions of each output. The model reads equal versions
+        """Return the most likely of several worse versions of each output. The model reads equal versions
         only once.
         """
         # One stream for each output, so that all its draws are the same as in `apply`.
@@ -255,7 +257,7 @@ class Likeliest(Perturbation[str]):
     def _choose_most_likely_versions(
         self, output_views: Sequence[View[str]], random_keys_by_repetition: Sequence[Sequence[int]]
     ) -> list[str | None]:
-        """Perturb each output several times, and return the version of each that a language model finds most
+        """Make several worse versions of each output, and return the version that a language model finds most
         likely.
         """
         if self.likelihoods is None:

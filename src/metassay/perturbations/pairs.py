@@ -32,8 +32,8 @@ PER_OUTPUT = 4
 
 @dataclass(frozen=True)
 class PerturbationCount:
-    """How many outputs a perturbation changed, how many it returned unchanged, and to how many it did not
-    apply.
+    """How many outputs a perturbation (a rule that makes outputs worse) changed, how many it returned
+    unchanged, and to how many it did not apply.
     """
 
     applied: int = 0
@@ -48,8 +48,8 @@ class PerturbationCount:
 
 @dataclass(frozen=True)
 class Pairs:
-    """A table of pairs of an output and a perturbed version of it, with information on how the pairs were
-    made.
+    """A table of pairs of an output and a version of it that was made worse, with information on how the
+    pairs were made.
 
     `frame` has the columns `item, system, perturbation, output, worse`, sorted by the first three. `output`
     is the text after preprocessing, which is what gets scored. For rankings, `output` and `worse` are lists
@@ -78,8 +78,8 @@ class Pairs:
         return self.frame.height
 
     def sample_pairs_per_output(self, maximum: int | None = PER_OUTPUT) -> Self:
-        """Keep at most `maximum` randomly chosen perturbed versions of each output, or all of them if
-        `maximum` is None.
+        """Keep at most `maximum` randomly chosen worse versions of each output, or all of them if `maximum`
+        is None.
 
         Which of two perturbations is preferred depends only on the seed, the item, the text and their names.
         So a further perturbation may replace another one, but changes neither the order of the others nor any
@@ -125,7 +125,8 @@ def make_perturbed_output_pairs(
     store: TextStore | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """Perturb every output of a data set, and pair each output with its perturbed versions, which are worse.
+    """Make worse versions of every output of a data set by perturbations, and pair each output with each of
+    its worse versions.
 
     The same seed gives the same pairs, whatever the order of the rows, the number of workers or the other
     perturbations.
@@ -158,7 +159,7 @@ def perturb_and_pair_outputs(
     collected_data: CollectedData | None = None,
     skipped_outputs: SkippedByLanguage | None = None,
 ) -> Pairs:
-    """Perturb every output with the given perturbations, and pair it with its perturbed versions.
+    """Apply the given perturbations to every output, and pair each output with each of its worse versions.
 
     For a shard of a data set, `collected_data` is from the whole data set, and `skipped_outputs` has
     what was skipped in the shards before.
@@ -253,7 +254,7 @@ def _build_output_pair_table(
     perturbed_outputs_by_perturbation: Mapping[str, list[Any]],
     preprocess: str,
 ) -> Pairs:
-    """Build the table of outputs and perturbed outputs, and count how many outputs each perturbation
+    """Build the table of outputs and their worse versions, and count how many outputs each perturbation
     changed.
     """
     dtype = pl.List(pl.String) if dataset.task_definition.is_ranking else pl.String()

@@ -22,7 +22,9 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomReplacement(WordEdit):
-    """A perturbation that replaces `strength` random spans of a text, each by a random alternative."""
+    """A perturbation that makes a text worse by replacing `strength` random spans, each by a random
+    alternative.
+    """
 
     @abstractmethod
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:

@@ -51,8 +51,8 @@ class RankedPairs(Pairs):
 def make_reordered_list_pairs(
     dataset: Dataset, perturbations: Sequence[Perturbation[Any]], *, seed: int
 ) -> RankedPairs:
-    """Apply every perturbation to every ranked list of a data set, and pair each list with its reordered
-    versions.
+    """Change the order of every ranked list of a data set by each perturbation, and pair each list with its
+    reordered versions.
     """
     if dataset.qrels is None:
         raise InputError("rankings can be perturbed only with relevance judgements.", remedy="Pass --qrels.")

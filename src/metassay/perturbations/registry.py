@@ -30,8 +30,8 @@ MODULES = (
 
 @functools.cache
 def load_perturbations() -> dict[str, type[AnyPerturbation]]:
-    """Load all perturbation classes by name: the built-in ones and those of plug-ins. Plug-ins cannot replace
-    a built-in one.
+    """Load the classes of all perturbations (rules that make outputs worse) by name. A plug-in cannot replace
+    a built-in perturbation.
     """
     classes: dict[str, type[AnyPerturbation]] = {}
     for module in MODULES:

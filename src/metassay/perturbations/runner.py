@@ -27,7 +27,7 @@ BATCH_SIZE = 8192
 
 @dataclass(frozen=True)
 class PairSettings:
-    """Settings for perturbing outputs, such as the random seed, that are the same for all perturbations."""
+    """Settings for making outputs worse, such as the random seed, that are the same for all perturbations."""
 
     requested: bool = False
     """Whether the user named the perturbations. Then a language that is not known is an error."""
@@ -65,8 +65,8 @@ def perturb_outputs(
     settings: PairSettings,
     skipped_outputs: SkippedByLanguage,
 ) -> dict[str, list[Any]]:
-    """Apply every perturbation to every distinct output of a data set. Finished batches of outputs are
-    stored.
+    """Apply every perturbation (a rule that makes outputs worse) to every distinct output of a data set.
+    Finished batches of outputs are stored.
 
     Returns, by spec, the perturbed output at each position of `outputs`, or None where the perturbation does
     not apply. Outputs in languages that it does not support are added to `skipped_outputs`.
@@ -86,7 +86,8 @@ def perturb_outputs(
 
 
 class PerturbationRunner:
-    """Applies one perturbation to all outputs in batches and stores each finished batch.
+    """Applies one perturbation (a rule that makes outputs worse) to all outputs in batches, and stores each
+    finished batch.
 
     Stored batches let an interrupted run continue where it stopped.
     """
@@ -112,8 +113,8 @@ class PerturbationRunner:
         self._finished: dict[str, list[Any]] = {}
 
     def perturb_all_outputs(self, skipped_output_counts: SkippedByLanguage) -> list[Any]:
-        """Return the perturbed version of every output, or None where there is none. Outputs in languages
-        that the perturbation does not support are counted.
+        """Return a worse version of every output, or None where there is none. Outputs in languages that the
+        perturbation does not support are counted.
         """
         perturbed: list[Any] = [None] * len(self.outputs.views)
         for language, positions in self.outputs.output_positions_by_language.items():

@@ -10,8 +10,8 @@ from metassay.plugins import hash_user_code
 
 
 class TextStore(Protocol):
-    """A place where perturbed outputs are stored by name. The package `store` implements this interface with
-    files.
+    """A place where outputs that were made worse are stored by name. The package `store` implements this
+    interface with files.
     """
 
     def load_stored_texts(self, cache_key: str) -> list[str | None] | None:

@@ -34,7 +34,7 @@ _MAX_UNCOMPILED = 2_000
 
 @dataclass(frozen=True)
 class WordEdit(Perturbation[str]):
-    """A perturbation that changes `strength` different words of a text."""
+    """A perturbation that makes a text worse by changing `strength` different words."""
 
     strength: int = 1
 

@@ -109,8 +109,8 @@ def list_remarks_on_data(assay_report: AssayReport) -> list[str]:
 
 
 def list_notes_of_run(assay_report: AssayReport) -> list[str]:
-    """List remarks on a run: which metrics made the same decision on every pair of outputs, and those notes
-    of the run that are not also warnings.
+    """List remarks on a run: which metrics made the same decision on every pair of outputs, and the notes of
+    the run without those that are also warnings.
     """
     remarks = []
     groups = assay_report.result.same_decisions
@@ -227,8 +227,8 @@ def _explain_why_perturbation_was_rejected(perturbation_statistics: Perturbation
 
 
 def _warn_of_unused_perturbations(assay_report: AssayReport) -> Sentence | None:
-    """Name the perturbations that could not be applied to any output, for example because a dictionary is
-    missing.
+    """Name the perturbations (rules that make outputs worse) that could not be applied to any output, for
+    example because a dictionary is missing.
     """
     rows = assay_report.result.perturbation_statistics
     # Refused perturbations have a caveat of their own.

@@ -145,7 +145,7 @@ def build_run_series_row(series: WatchedSeries, metric_labels: MetricLabels) -> 
 
 
 def render_watch_page(watch_result: WatchContent) -> str:
-    """Render the page of a `watch` result as one HTML file."""
+    """Render the page of the command `watch`, which compares a series of runs, as one HTML file."""
     return render_page(build_watch_page(watch_result))
 
 

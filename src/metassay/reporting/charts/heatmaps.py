@@ -169,7 +169,8 @@ def _build_rank_agreement_cell(rank_agreement: RankAgreement, row: int, column: 
 def build_accuracy_heatmap(
     cells: Sequence[Spec], metrics: Sequence[str], perturbations: Sequence[str]
 ) -> Spec:
-    """Draw a heatmap of accuracies with a row for each metric and a column for each perturbation.
+    """Draw a heatmap of accuracies with a row for each metric and a column for each perturbation (a rule that
+    makes outputs worse).
 
     `cells` have `metric`, `perturbation` and `accuracy`.
     """

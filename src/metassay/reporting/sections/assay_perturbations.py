@@ -41,7 +41,9 @@ def build_perturbations_section(assay_report: AssayReport) -> Section | None:
 
 
 def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
-    """Draw a heatmap of accuracy by metric and perturbation. None if no accuracy is defined."""
+    """Draw a heatmap of the accuracy of each metric on each perturbation (a rule that makes outputs worse).
+    None if no accuracy is defined.
+    """
     cells = []
     for row in list_confounding_by_metric(assay_report):
         label = assay_report.labels[row.metric]

@@ -60,8 +60,8 @@ def _describe_assay_cost(cost_estimate: CostEstimate | None) -> str:
 
 
 def _describe_properties(check_result: CheckContent) -> list[Line | Table | Note]:
-    """Describe the systems and properties of a data set, and to how many outputs each perturbation can be
-    applied.
+    """Describe the systems and properties of a data set, and to how many outputs each perturbation (a rule
+    that makes outputs worse) can be applied.
     """
     systems = [msgspec.structs.asdict(system) for system in check_result.systems]
     perturbations = [

@@ -32,7 +32,7 @@ def _describe_recommended_metrics(
     recommend_result: RecommendContent, metric_labels: MetricLabels
 ) -> list[Line | Table | Note]:
     """Describe the recommended metric of each context, such as a domain, with the reason and the robustness,
-    and what metrics cost.
+    and the cost of each metric.
     """
     blocks: list[Line | Table | Note] = []
     for column, recommendations in recommend_result.recommendation.items():
