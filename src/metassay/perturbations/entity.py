@@ -105,7 +105,7 @@ class EntitySubstitution(WordEdit):
     def _replace_random_names(
         self, output_view: View[str], mentions: Sequence[Mention], random_stream: Stream
     ) -> str | None:
-        """Replace random names of an output, given where it mentions names."""
+        """Replace random names of an output. `mentions` says where the output mentions names."""
         if len(mentions) < self.strength:
             return None
         text = output_view.output

@@ -231,8 +231,8 @@ def _load_word_forms_of_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
 
 @functools.cache
 def _find_affixes_of_word_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
-    """Find the prefix and suffix of the form of a word that has some grammatical values and is most similar
-    to a tag.
+    """Find the prefix and suffix of that form of a word which has the given grammatical values and is most
+    similar to a tag.
 
     Similarity is measured as in pymorphy's `inflect`.
     """

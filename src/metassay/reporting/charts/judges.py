@@ -1,4 +1,4 @@
-"""Chart of judges: their agreement with humans."""
+"""Chart of how often each judge agrees with people."""
 
 from __future__ import annotations
 
