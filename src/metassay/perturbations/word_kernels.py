@@ -46,7 +46,7 @@ def remove_random_words(
 def insert_random_words(
     texts: Sequence[str], random_keys: Keys, vocabulary: Sequence[str], strength: int
 ) -> list[str | None]:
-    """Insert random words of a vocabulary at `strength` random positions of each text."""
+    """Insert random words of a vocabulary at `strength` random positions in each text."""
     if not vocabulary:
         return [None] * len(texts)
     packed = convert_texts_to_code_points(texts)
@@ -61,7 +61,7 @@ def insert_random_words(
 
 
 def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) -> list[str | None]:
-    """Swap two random words that differ in each text, and repeat this `strength` times."""
+    """Swap two random, different words of each text. This is repeated `strength` times."""
     packed = convert_texts_to_code_points(texts)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _swap_words_in_texts(packed, random_keys, strength, output)
@@ -72,7 +72,7 @@ def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) ->
 def _copy_code_points(
     source: CodePoints, source_start: int, source_end: int, target: CodePoints, target_position: int
 ) -> int:
-    """Copy characters from one array to a position of another, and return the position after them."""
+    """Copy characters from one array to a position in another. Returns the position after the characters."""
     for i in range(source_start, source_end):
         target[target_position] = source[i]
         target_position += 1
@@ -83,8 +83,8 @@ def _copy_code_points(
 def _remove_words_from_texts(
     texts: PackedTexts, random_keys: Keys, removed_counts: LongArray, output: CodePoints
 ) -> LongArray:
-    """Write each text without some random words to an array. `removed_counts[n]` words are removed from a
-    text of n words.
+    """Remove random words from each text, and write the results to an array. `removed_counts[n]` words are
+    removed from a text of n words.
     """
     lengths = np.empty(random_keys.size, np.int64)
     limit = find_maximum_word_count(texts.offsets)
@@ -137,7 +137,7 @@ def _copy_text_without_words(
     target: CodePoints,
     target_position: int,
 ) -> int:
-    """Copy a text without some of its words to an array, and return the position after it."""
+    """Copy a text to an array, but leave out some of its words. Returns the position after the text."""
     output_start = target_position
     end_of_text = text_end
     while end_of_text > text_start and character_kinds[code_points[end_of_text - 1]] == SPACE:
@@ -168,7 +168,7 @@ def _insert_words_into_texts(
     strength: int,
     output: CodePoints,
 ) -> LongArray:
-    """Write each text with random words of the vocabulary inserted to an array."""
+    """Insert random words of a vocabulary into each text, and write the results to an array."""
     lengths = np.empty(random_keys.size, np.int64)
     limit = find_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
@@ -216,7 +216,7 @@ def _insert_words_into_texts(
 def _swap_words_in_texts(
     texts: PackedTexts, random_keys: Keys, strength: int, output: CodePoints
 ) -> LongArray:
-    """Write each text with random pairs of words swapped to an array."""
+    """Swap random pairs of words in each text, and write the results to an array."""
     lengths = np.empty(random_keys.size, np.int64)
     limit = find_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
@@ -267,7 +267,8 @@ def _draw_word_order_after_swaps(
     strength: int,
     random_state: np.uint64,
 ) -> bool:
-    """Draw the order of the words of a text after random swaps, or return False if too few words differ.
+    """Draw an order of the words of a text in which random pairs are swapped. Returns False if too few words
+    differ.
 
     `free_words` and `candidates` are working memory.
     """

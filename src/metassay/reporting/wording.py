@@ -27,7 +27,9 @@ _PAIR_PHRASES = {"rule": PERTURBED_PAIRS, "model": PERTURBED_PAIRS, "people": HU
 
 
 def find_task(task_name: str | None) -> Task | None:
-    """Find a task, such as translation, by its name. None if a plug-in defines it that is not installed."""
+    """Find a task, such as translation, by its name. None if it belongs to a plug-in that is not
+    installed.
+    """
     return load_tasks().get(task_name or "")
 
 

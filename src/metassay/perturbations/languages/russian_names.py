@@ -201,8 +201,8 @@ def _list_word_analyses_by_probability(word: str) -> tuple[_WordAnalysis, ...]:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _rank_grammatical_analyses(word: str) -> tuple[_WordAnalysis, ...]:
-    """Return the grammatical analyses of a word, the most probable first. They are guessed by its ending if
-    no dictionary has the word.
+    """Return the grammatical analyses of a word, the most probable first. For words that are not in the
+    dictionary, they are guessed from the ending.
     """
     readings = _list_word_analyses_by_probability(word)
     if readings:
