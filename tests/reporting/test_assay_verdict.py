@@ -185,6 +185,16 @@ def test_no_metric_is_recommended_where_a_sentinel_does_as_well():
     )
 
 
+def test_a_loss_that_rounds_to_zero_has_an_upper_limit():
+    rows = [make_accuracy(metric, 0.8, context=context) for metric in ("chrf", "bleu") for context in "ab"]
+    contexts = {"domain": make_column(rows, regret=Interval(0.0, 0.0, 0.0004))}
+    result = msgspec.structs.replace(make_result(), contexts=contexts)
+    closing = list_closing_lines_of_verdict(list_main_findings_of_assay(prepare_assay_report(result)))
+    assert closing[3].replace("\u202f", " ") == (
+        "Using chrF for every domain costs less than 0.1 points (95 % interval)."
+    )
+
+
 def test_the_cost_of_one_metric_is_that_of_the_costliest_column():
     rows = [make_accuracy(metric, 0.8, context=context) for metric in ("chrf", "bleu") for context in "ab"]
     contexts = {
@@ -194,7 +204,7 @@ def test_the_cost_of_one_metric_is_that_of_the_costliest_column():
     result = msgspec.structs.replace(make_result(), contexts=contexts)
     closing = list_closing_lines_of_verdict(list_main_findings_of_assay(prepare_assay_report(result)))
     assert closing[3].replace("\u202f", " ") == (
-        "Using chrF for every domain costs 0.0–1.0 points of accuracy (95 % interval)."
+        "Using chrF for every domain costs at most 1.0 points (95 % interval)."
     )
 
 
@@ -253,3 +263,20 @@ def test_a_tie_of_all_metrics_is_said_in_words():
     assert (
         list_answers_as_rows(list_main_findings_of_assay(view), view.labels, "mt")[0]["tied"] == "all others"
     )
+
+
+def choose_caveat(**fields):
+    claims = list_main_findings_of_assay(prepare_assay_report(make_result(**fields)))
+    return next((claim.sentence for claim in claims if claim.kind == "caveat"), None)
+
+
+def test_metrics_that_rank_systems_worse_than_a_published_neural_metric_get_a_caveat():
+    assert choose_caveat(human_comparison=make_comparison()) == (
+        "Keep in mind: no metric here ranks systems as well (SPA at most 0.79) as the neural metric COMET did"
+        " on WMT23 (0.92; chrF had 0.81)."
+    )
+
+
+def test_metrics_that_may_rank_systems_as_well_as_a_neural_metric_get_no_such_caveat():
+    rows = [make_human_row("chrf", 0.63, 0.72), make_human_row("bleu", 0.62, 0.90)]
+    assert "COMET" not in (choose_caveat(human_comparison=make_comparison(metrics=rows)) or "")

@@ -8,10 +8,13 @@ from metassay.reporting.assay_sentences import (
     warn_that_human_scores_may_count_errors,
 )
 from metassay.reporting.data_summary import describe_data_used
+from metassay.reporting.prior_evidence import get_published_spa_of_neural_metric
 from metassay.reporting.wording import (
     Sentence,
+    find_task,
     format_accuracy,
     format_count,
+    format_number,
     format_percent,
     format_plural,
     format_sentence,
@@ -34,6 +37,7 @@ def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sent
     caveats = [
         _warn_of_equally_good_baseline(assay_report, best),
         _warn_if_no_metric_beats_chance(assay_report),
+        _warn_if_neural_metrics_rank_systems_better(assay_report),
         _warn_if_accuracy_varies_by_perturbation(assay_report, best),
         _warn_of_single_metric(assay_report),
         *_warn_if_perturbed_rankings_are_not_worse(assay_report),
@@ -101,6 +105,33 @@ def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | Non
     if by_spa.spa_low <= comparison.spa_constant and not is_in_verdict:
         return format_sentence("No metric is shown to rank systems better than a constant score would.")
     return None
+
+
+def _warn_if_neural_metrics_rank_systems_better(assay_report: AssayReport) -> Sentence | None:
+    """Warn if every metric ranks these systems less like people than a well-known neural metric ranked those
+    of WMT23: the interval of the best metric lies below the published value.
+    """
+    comparison = assay_report.result.human_comparison
+    task = find_task(assay_report.result.task)
+    if comparison is None or comparison.by_spa is None or task is None or not task.has_prior_evidence:
+        return None
+    rows = {row.metric: row for row in comparison.metrics}
+    highest_spa = rows[comparison.by_spa.metric].spa_high
+    published = get_published_spa_of_neural_metric()
+    is_assayed = any(published.name.lower() in metric.lower() for metric in assay_report.metrics)
+    if highest_spa is None or highest_spa >= published.neural or is_assayed:
+        return None
+    # Published values are not comparable with those for simulated human scores or error counts.
+    if _list_human_score_warnings(assay_report):
+        return None
+    return format_sentence(
+        "No metric here ranks systems as well (SPA at most {highest:figure}) as the neural metric"
+        " {name:metric} did on WMT23 ({neural:figure}; chrF had {lexical:figure}).",
+        highest=format_number(highest_spa),
+        name=published.name,
+        neural=format_number(published.neural),
+        lexical=format_number(published.lexical),
+    )
 
 
 def list_remarks_on_data(assay_report: AssayReport) -> list[str]:

@@ -17,15 +17,17 @@ from metassay.reporting.wording import (
     format_accuracy,
     format_count,
     format_number,
-    format_percent_interval,
     format_plural,
     join_names,
 )
 from metassay.results.assay import HumanAccuracy, HumanComparison, MetricAccuracy
+from metassay.results.base import Interval
 from metassay.results.verdict import Claim, Question
 
 COIN = 0.5
 LEVEL = 0.05
+# Smaller losses of accuracy would be written as 0.0 points.
+_SMALLEST_SHOWN_LOSS = 0.0005
 _MOST_NAMED = 3
 _ARTICLES = {"The", "No", "Only", "Discounted"}
 # Which question the pairs of an assay answer, by their origin; pairs of the user answer another one.
@@ -425,8 +427,7 @@ def _describe_accuracy_lost_by_single_metric(
         return None
     # The column in which the loss may be largest, by the upper end of its interval.
     _, column_name, regret = max(regrets, key=lambda entry: entry[0])
-    low = 0.0 if regret.low is None else regret.low
-    ends = format_percent_interval(low, regret.high, digits=1)
+    label = assay_report.labels[best_metric.metric]
     return Claim(
         kind="regret",
         metrics=[best_metric.metric],
@@ -434,11 +435,15 @@ def _describe_accuracy_lost_by_single_metric(
         value=regret.value,
         low=regret.low,
         high=regret.high,
-        sentence=(
-            f"Using {assay_report.labels[best_metric.metric]} for every {column_name} costs {ends} points"
-            " of accuracy (95\u202f% interval)."
-        ),
+        sentence=f"Using {label} for every {column_name} costs {_format_accuracy_loss(regret)}.",
     )
+
+
+def _format_accuracy_loss(regret: Interval) -> str:
+    """Write the largest accuracy that using one metric in all contexts may cost, by its interval."""
+    high = 0.0 if regret.high is None else regret.high
+    loss = "less than 0.1" if high < _SMALLEST_SHOWN_LOSS else f"at most {100 * high:.1f}"
+    return f"{loss} points (95\u202f% interval)"
 
 
 def _describe_main_caveat(assay_report: AssayReport) -> Claim | None:

@@ -22,6 +22,7 @@ NEURAL_METRICS = {
     "COMET": "COMET",
     "MetricX-23": "MetricX-23",
 }
+_WELL_KNOWN_NEURAL_METRIC = "COMET"
 _STANDARD_METRIC = "chrf"
 _LAST_YEAR = "2023"
 
@@ -73,6 +74,26 @@ def load_wmt_evidence() -> PriorEvidence:
     """Load the published results of metrics in the WMT tasks 2021–23, which are part of the package."""
     text = (files("metassay.reporting") / "prior_evidence.json").read_bytes()
     return msgspec.json.decode(text, type=PriorEvidence)
+
+
+class PublishedSpa(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean soft pairwise accuracy (SPA) of a well-known neural metric and of chrF on WMT23."""
+
+    name: str
+    neural: float
+    lexical: float
+
+
+def get_published_spa_of_neural_metric() -> PublishedSpa:
+    """Return how well COMET and chrF ranked systems in the WMT task of 2023."""
+    evidence = load_wmt_evidence()
+    test_sets = [test_set for test_set in evidence.test_sets if test_set.startswith(_LAST_YEAR)]
+    metrics = {metric.metric: metric for metric in evidence.metrics}
+    return PublishedSpa(
+        name=_WELL_KNOWN_NEURAL_METRIC,
+        neural=metrics[_WELL_KNOWN_NEURAL_METRIC].average_spa(test_sets),
+        lexical=metrics[_STANDARD_METRIC].average_spa(test_sets),
+    )
 
 
 def describe_neural_metrics() -> str:
