@@ -46,8 +46,8 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """Result of computing system scores in three ways: over the corpus, as means of segment scores, and as
-    means of bootstrap samples. Says how well each way agrees with human scores.
+    """System scores computed in three ways: over the corpus, as means of segment scores, and as means over
+    bootstrap samples. Also how well each agrees with human scores.
     """
 
     systems: list[AggregatedSystem]
@@ -61,8 +61,8 @@ def compare_ways_to_aggregate_scores(
     metrics: Sequence[StatisticsMetric],
     resampling_settings: ResamplingSettings | None = None,
 ) -> AggregationComparison:
-    """Compute the score of each system in three ways, and compare them. The ways are: over the corpus, as
-    mean of segment scores, and as mean of bootstrap samples.
+    """Compute system scores in three ways and compare them: over the corpus, as means of segment scores, and
+    as means over bootstrap samples.
     """
     if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
@@ -100,8 +100,8 @@ def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) ->
 def _correlate_system_scores_of_metrics(
     metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
 ) -> list[AggregationPair]:
-    """Compute the correlation between system scores of every two combinations of metric and aggregation
-    (corpus, segment or bootstrap).
+    """Correlate the system scores of every two combinations of a metric and a way to aggregate (corpus,
+    segment or bootstrap).
     """
     scores_by_name: dict[str, dict[tuple[str, str], float]] = {}
     for metric in metrics:
@@ -128,8 +128,8 @@ def _correlate_aggregations_on_small_segment_samples(
     aggregated_systems: Sequence[AggregatedSystem],
     resampling_settings: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
-    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, all computed on
-    small random samples of segments.
+    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, on small random
+    samples of segments.
     """
     bootstrap_scores = np.array(
         [row.bootstrap for row in aggregated_systems], dtype=np.float64
@@ -200,8 +200,8 @@ def _compute_system_scores_on_random_segments(
 
 
 def _compute_median_with_interval(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
-    """Compute the 2.5 %, 50 % and 97.5 % quantiles of the given values, ignoring NaN. Returns None if all
-    values are NaN.
+    """Compute the 2.5 %, 50 % and 97.5 % quantiles of values, ignoring NaN. Each is None if all values are
+    NaN.
     """
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
@@ -245,9 +245,7 @@ def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
 
 @dataclass(frozen=True)
 class HumanCorrelations:
-    """Correlations between system scores and mean human scores, one for each way to aggregate metric scores,
-    with the number of systems.
-    """
+    """Correlations between system scores and mean human scores, one for each way to aggregate metric scores."""
 
     systems: int
     by_aggregation: Mapping[str, float]
@@ -283,8 +281,8 @@ def _correlate_with_human_scores_on_test_set(
 def _list_correlations_with_human_scores(
     human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
 ) -> list[HumanAgreement]:
-    """List the correlations with human scores on each test set, followed by their mean, for each way to
-    aggregate scores.
+    """List the correlations with human scores on each test set and their mean, for each way to aggregate
+    scores.
     """
     rows = []
     for aggregation in AGGREGATIONS:

@@ -90,7 +90,7 @@ def get_statistics_and_score_function(
     score_cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
     """Return the sufficient statistics of each output, and a function that computes the score of a system
-    from the sums of its statistics.
+    from sums of these statistics.
 
     The statistics are `[systems, segments, s]`, NaN where an output is missing. The score is the corpus
     score. With `use_segment_means`, and for metrics without statistics, it is the mean of the segment scores.

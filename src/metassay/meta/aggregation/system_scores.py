@@ -38,9 +38,7 @@ RESAMPLED_GROUPS = 5_000
 
 @dataclass(frozen=True)
 class ResamplingSettings:
-    """Settings for resampling: the numbers and sizes of bootstrap resamples, the number of random draws, and
-    the seed.
-    """
+    """Settings for resampling: how many resamples to draw, of how many segments, and with which random seed."""
 
     resamples: int = 1000
     size: int = 1000
@@ -69,8 +67,9 @@ class SystemsWithSameSegments:
     columns: NDArray[np.int64]
 
     def select_values_of_systems_in_group(self, output_values: Scores) -> Scores:
-        """Return the part of an array `[systems, segments, ...]` that belongs to the systems of this group
-        and their segments.
+        """Return the part of an array that belongs to the systems of this group and to their segments.
+
+        The array is `[systems, segments, ...]`.
         """
         return output_values[np.ix_(self.rows, self.columns)]
 
@@ -91,8 +90,8 @@ def group_systems_with_same_segments(has_output: BoolArray) -> list[SystemsWithS
 
 
 def find_outputs_with_statistics(output_statistics: Scores) -> BoolArray:
-    """Return a Boolean mask of the outputs that were scored, that is, whose sufficient statistics are not
-    missing.
+    """Return a Boolean mask of the outputs that a metric scored, so that their sufficient statistics are
+    known.
     """
     return ~np.isnan(output_statistics[..., 0])
 

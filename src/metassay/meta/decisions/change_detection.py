@@ -43,8 +43,10 @@ _FLAT_RUNS = 10
 
 @dataclass(frozen=True)
 class ValuesOverRuns:
-    """A series with one value per run, such as the accuracy of a metric in nightly runs, with the
-    sampling variance of each value.
+    """A series with one value per run, such as the accuracy of a metric in nightly runs, and the sampling
+    variance of each value.
+
+    `weights` are the sizes of the runs in clusters, by which the variances of runs can be compared.
     """
 
     values: FloatArray
@@ -80,8 +82,8 @@ class DetectedChange:
 def compute_running_means_over_runs(
     values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, with margins of error that hold for all of the means at
-    once.
+    """Compute the mean over the first run, over the first two runs, and so on, with margins of error that
+    hold for all of these means at once.
     """
     return _compute_running_means_and_margins(
         values_over_runs.values, _raise_small_variances_to_mean_so_far(values_over_runs), error_rate
@@ -91,7 +93,8 @@ def compute_running_means_over_runs(
 def detect_change_over_runs(
     values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> DetectedChange | None:
-    """Find the first significant change in a series of runs. Returns None if there is none.
+    """Find the first significant change in a series with one value per run. Returns None if nothing has
+    changed significantly.
 
     In a stable series, a change is reported with probability `error_rate` at most.
     """
@@ -125,8 +128,8 @@ def detect_change_over_runs(
 def estimate_detection_delay(
     values_over_runs: ValuesOverRuns, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
-    """Estimate how many more runs are needed to detect a change of the given size. Also returns the
-    number that a single planned test would need.
+    """Estimate how many more runs are needed to detect a change of the given size. Also returns how many runs
+    a single test would need that is planned in advance.
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
@@ -148,11 +151,10 @@ def estimate_detection_delay(
 
 
 def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> FloatArray:
-    """Raise each variance to at least the mean variance of all runs so far. Smaller ones would make
-    chance differences look like changes.
+    """Replace each variance that is below the mean variance of all runs so far by this mean.
 
-    A run in which a metric was right by chance nearly always has a small variance, and would count as
-    strong evidence of a change.
+    A run in which a metric was right by chance nearly always has a small variance, and would count as strong
+    evidence of a change.
     """
     # Runs of different sizes are compared by their variance per cluster.
     per_cluster = values_over_runs.variances * values_over_runs.weights
@@ -163,10 +165,11 @@ def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> F
 def _compute_log_likelihood_ratio_of_each_change(
     run_values: FloatArray, variances: FloatArray, single_change_position: int | None = None
 ) -> FloatArray:
-    """Compute the log likelihood ratio of a change after each run (row), judged from the data up to each
-    later run (column).
+    """Compute how strongly the data up to each run (column) suggest that the value changed after each earlier
+    run (row).
 
-    It is −∞ for changes after the look. `single_change_position` computes the row of one s.
+    Returns the log likelihood ratio of each change plus the logarithm of its prior probability; −∞ for
+    changes after the run. `single_change_position` computes the row of one change only.
     """
     precisions = 1 / variances
     total_precisions = np.cumsum(precisions)
@@ -200,7 +203,9 @@ def _compute_prior_probability_of_change(runs_before_change: LongArray) -> Float
 def _compute_running_means_and_margins(
     run_values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, and a margin of error for each mean."""
+    """Compute the mean over the first run, over the first two runs, and so on, and a margin of error for each
+    mean.
+    """
     precisions = 1 / variances
     totals = np.cumsum(precisions)
     means = np.cumsum(precisions * run_values) / totals
@@ -212,6 +217,6 @@ def _compute_running_means_and_margins(
 
 
 def _get_last_mean_with_margin(means_and_margins: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
-    """Return the mean over all runs, which is the last one, with its margin."""
+    """Return the last of the running means, which is over all runs, with its margin of error."""
     means, margins = means_and_margins
     return MeanWithMargin(float(means[-1]), float(margins[-1]))

@@ -61,7 +61,8 @@ class LabelledSample:
 
 @dataclass(frozen=True)
 class MeanEstimates:
-    """Estimated mean human scores, with standard errors and bootstrap draws.
+    """Estimated mean human scores of several systems, or differences between systems, with standard errors
+    and bootstrap draws.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
     resample had no variance.
@@ -91,7 +92,7 @@ class MeanEstimates:
         return self.values - margin, self.values + margin
 
     def compute_p_values_of_zero_means(self) -> FloatArray:
-        """Test for each estimated mean whether the true mean is 0. Returns two-sided p-values.
+        """Compute for each estimated mean the two-sided p-value of the hypothesis that the true mean is 0.
 
         The draws of all series are pooled, because those of one series alone cannot show p-values that are
         small enough to survive a correction for all pairs of systems.
@@ -148,8 +149,8 @@ def estimate_mean_human_scores(
 
 @dataclass(frozen=True)
 class _ScoreSumsByUnit:
-    """Sums of human and metric scores over the items of each sampling unit. A unit is an item or a
-    document drawn for labelling.
+    """Sums of human and metric scores for each sampling unit. A unit is an item, or a document if people
+    labelled whole documents.
     """
 
     labelled: FloatArray
@@ -169,8 +170,8 @@ _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 def _sum_scores_by_sampling_unit(
     labelled_sample: LabelledSample, series_index: int, *, use_metric: bool
 ) -> _ScoreSumsByUnit:
-    """Sum the human and metric scores over the items of each sampling unit (the item or document drawn
-    for labelling).
+    """Sum human and metric scores over the items of each sampling unit. A unit is an item, or a document if
+    people labelled whole documents.
 
     Metric scores are centred, so that their mean over all items is 0.
     """
@@ -212,8 +213,8 @@ def _sum_scores_by_sampling_unit(
 def _estimate_mean_human_score_of_labelled_units(
     labelled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[float, float, FloatArray]:
-    """Estimate the mean human score from labelled units (items or documents). A unit listed twice counts
-    twice.
+    """Estimate the mean human score from labelled items or documents. An item or document that is listed
+    twice counts twice.
 
     Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
     it by residual / (1 − leverage): the jackknife, in closed form.
@@ -253,9 +254,7 @@ def _estimate_mean_human_score_of_labelled_units(
 def _estimate_mean_human_score_on_resamples(
     resampled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimate the mean human score and its standard error from each bootstrap resample of units (items or
-    documents).
-    """
+    """Estimate the mean human score and its standard error on each bootstrap resample of items or documents."""
     values = np.empty(len(resampled_units))
     standard_errors = np.empty(len(resampled_units))
     for draw in range(len(resampled_units)):
@@ -270,8 +269,8 @@ def _estimate_mean_human_score_on_resamples(
 def _compute_standard_error(
     unit_sums: _ScoreSumsByUnit, units: LongArray, slope: float, residuals: FloatArray, target: str
 ) -> float:
-    """Compute the standard error of an estimated mean human score, over the given items or over the
-    population from which they were drawn.
+    """Compute the standard error of an estimated mean human score. The mean is over the given items or over
+    the population that they come from.
     """
     if target == THESE_ITEMS:
         # Items that were drawn for certain add nothing to the error.
@@ -284,9 +283,7 @@ def _compute_standard_error(
 
 
 def _compute_quantiles_without_nan(draws: FloatArray, levels: list[float]) -> FloatArray:
-    """Compute quantiles of each column, ignoring NaN. The quantiles of a column that is mostly NaN are
-    NaN.
-    """
+    """Compute quantiles of each column, ignoring NaN. A column that is mostly NaN gets NaN."""
     defined_share = (~np.isnan(draws)).mean(axis=0)
     filled = np.where(defined_share >= _SMALLEST_SHARE_OF_DRAWS, draws, 0.0)
     quantiles = np.nanquantile(filled, levels, axis=0, method=_QUANTILE_METHOD)

@@ -24,8 +24,8 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 def find_human_agreement_curve_of_metric(
     agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
-    """Find the curve that tells how often people agree with a metric, by the names of the metric and the
-    data set.
+    """Find the curve that tells how often people agree with score differences of a metric on a data set.
+    Returns None if there is none.
 
     A curve of the same data set comes first. Without one, the only curve of another data set is taken; with
     several, none.
@@ -91,8 +91,8 @@ def predict_human_agreement_with_metric(
 def _explain_missing_prediction(
     agreement_curve: AgreementCurve | None, dataset: str, difference: float, item_count: int
 ) -> str | None:
-    """Explain why agreement of people with a score difference cannot be predicted. Returns None if it can
-    be.
+    """Return the reason why it is unknown how often people would agree with a score difference, or None if it
+    is known.
     """
     if agreement_curve is None:
         return "the run has no curve for this metric and data set"

@@ -36,8 +36,8 @@ class ChosenItems:
 def choose_items_to_label(
     labelled_scores: LabelledScores, item_count: int, rng: np.random.Generator
 ) -> ChosenItems:
-    """Choose at random which items people should label next. Items on which the metric probably errs are
-    preferred.
+    """Choose at random which items people should label next. An item is more likely to be chosen if the
+    metric probably errs on it.
 
     If items were labelled before with probability p1, and an item that was not is drawn with probability p2
     now, its probability of being labelled in either round is p1 + (1 − p1) p2.
@@ -66,7 +66,8 @@ def choose_items_to_label(
 
 
 def predict_distance_of_metric_from_human_scores(labelled_scores: LabelledScores) -> FloatArray:
-    """Predict for each item how far the metric scores are from human scores, up to a constant factor.
+    """Predict for each item how far the metric scores are from the human scores. The predictions are only
+    proportional to these distances.
 
     Metrics err most on bad outputs. Without enough labels the prediction is the distance of an output from
     the best output, by the mean of all standardised metrics. With labels it is a regression of the errors of
@@ -103,8 +104,8 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
 
 
 def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
-    """Measure for each item how far its outputs are on average below the best output of all items, by
-    predicted quality.
+    """Compute for each item how far its outputs are below the best output of all items, by predicted quality
+    and averaged over systems.
     """
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
@@ -120,8 +121,8 @@ def _replace_small_errors_by_positive_value(predicted_errors: FloatArray) -> Flo
 def _measure_metric_errors_on_labelled_items(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None
 ) -> FloatArray:
-    """Measure how far metric scores are from human labels on each labelled item, after a linear fit for
-    each system. Other items get NaN.
+    """Measure how far each labelled item is from a linear fit of the human labels to the metric scores. Items
+    without labels get NaN.
     """
     # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)
@@ -175,14 +176,14 @@ def _scale_rates_to_probabilities(
 def _compute_expected_item_count(
     probabilities: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray
 ) -> float:
-    """Compute how many unlabelled items are drawn on average, given the probability of each unit (item or
-    document).
+    """Compute how many unlabelled items are drawn on average, if each item or document is drawn with the
+    given probability.
     """
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 
 def _draw_items_or_documents(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
-    """Draw items or documents at random with the given probabilities. Their number is the sum of the
+    """Draw items or documents at random with the given probabilities. The number drawn is the sum of the
     probabilities, rounded up or down at random.
 
     Systematic sampling: the units lie in random order on a line, each as long as its probability, and those

@@ -46,7 +46,7 @@ class LabelledScores:
         return len(np.unique(self.unit_of_item[self.labelled_items]))
 
     def restrict_to_items(self, is_selected: NDArray[np.bool_]) -> LabelledScores:
-        """Return a copy with the selected items only."""
+        """Return a copy that contains only the selected items."""
         probabilities = None if self.probabilities is None else self.probabilities[is_selected]
         return replace(
             self,
@@ -64,11 +64,11 @@ def renumber_integer_codes_from_zero(codes: LongArray) -> LongArray:
 
 
 def detect_whether_documents_are_labelled(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
-    """Detect whether people labelled single items or whole documents. Returns the name of the document
-    column if every document has labels for all of its items or for none, else `ITEM`.
+    """Detect whether people labelled single items or whole documents. Returns `ITEM` or the name of the
+    document column.
 
-    People often rate whole documents. The labels of a document are then one draw, not several. Without any
-    label, the unit is the item.
+    People often rate whole documents. The labels of a document are then one draw, not several. Documents are
+    assumed if every document has labels for all of its items or for none, and items if there are no labels.
     """
     if not labelled_items.any():
         return ITEM

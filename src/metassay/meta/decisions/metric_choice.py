@@ -17,8 +17,8 @@ _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class MetricCandidate:
-    """A metric with the share of human labels that it makes unnecessary, for the mean of a system and for
-    differences between systems.
+    """A metric with the share of human labels that it makes unnecessary, for estimating the mean of a system
+    or the difference between two systems.
     """
 
     metric: str
@@ -30,7 +30,7 @@ class MetricCandidate:
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """The metric chosen to save human labels, and all metrics from best to worst. The choice is None if
+    """All metrics from best to worst at saving human labels, with the chosen metric. The choice is None if
     labels alone are at least as precise.
     """
 

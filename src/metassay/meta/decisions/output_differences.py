@@ -32,10 +32,10 @@ _SMALLEST_WEIGHT = 1e-9
 def estimate_human_agreement_with_metric_on_output_pairs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> HumanAgreement | None:
-    """Estimate how often people agree with a metric about which of two outputs is better, as a function
-    of their score difference.
+    """Estimate how often people and a metric prefer the same one of two outputs of an item, depending on how
+    far apart the metric scores are.
 
-    None where people, or the metric, prefer no output.
+    Returns None if people, or the metric, prefer no output.
     """
     first, second = np.triu_indices(len(scores.human), 1)
     human_differences = scores.human[first] - scores.human[second]
@@ -77,10 +77,11 @@ def estimate_human_agreement_with_metric_on_output_pairs(
 def _fit_agreement_by_score_difference(
     correct_pair_counts: FloatArray, pair_counts: FloatArray
 ) -> FloatArray:
-    """Fit how often people agree with a metric as a non-decreasing function of the score difference, once
-    for each bootstrap resample.
+    """Fit a non-decreasing curve that tells how often people agree with a metric at each score difference,
+    once for each bootstrap resample.
 
-    `correct_pair_counts` and `pair_counts` are numbers of pairs, `[draws, bins]`; so is the result.
+    `correct_pair_counts` and `pair_counts` are numbers of pairs, `[draws, bins]`. Returns shares of pairs,
+    `[draws, bins]`.
     """
     shares = np.divide(
         correct_pair_counts, pair_counts, out=np.full(correct_pair_counts.shape, 0.5), where=pair_counts > 0
@@ -107,10 +108,11 @@ def _find_score_difference_for_agreement_on_outputs(
     required_agreement: float,
     all_differences: FloatArray,
 ) -> AgreementThreshold:
-    """Find the smallest score difference between two outputs at which people agree with a metric at the
-    required rate. Returns None if there is none.
+    """Find the smallest score difference between two outputs at which people agree with a metric as often as
+    required.
 
-    `coverage` is the share of pairs that differ by at least as much.
+    `difference` of the result is None if no difference is large enough. `coverage` is the share of pairs that
+    differ by at least as much.
     """
     differences = _interpolate_score_difference_for_agreement(
         agreement_curves, bin_differences, required_agreement
@@ -129,8 +131,8 @@ def _find_score_difference_for_agreement_on_outputs(
 def _interpolate_score_difference_for_agreement(
     agreement_curves: FloatArray, bin_differences: FloatArray, required_agreement: float
 ) -> FloatArray:
-    """Interpolate the score difference at which each agreement curve reaches the required rate. It is
-    infinite if a curve stays below.
+    """Compute for each agreement curve the score difference at which people agree as often as required. It is
+    infinite if the curve stays below.
     """
     is_reached = agreement_curves >= required_agreement
     bins = is_reached.argmax(axis=1)

@@ -25,8 +25,8 @@ class SampleCheck:
 def check_labelled_items_are_random_sample(
     labelled_scores: LabelledScores, rng: np.random.Generator, permutations: int = 999
 ) -> SampleCheck | None:
-    """Test whether the labelled items are a random sample of all items. Their metric scores are compared
-    with those of random samples.
+    """Test whether the labelled items are a random sample of all items, by comparing their metric scores with
+    those of random samples.
 
     The statistic is the largest standardised difference over all metrics, so that one test is made however
     many metrics there are. It is exact, because all draws of units have the same probability under the null

@@ -23,7 +23,9 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class NeededItems:
-    """Number of items that people must label, with the system or pair of systems that needs the most."""
+    """The number of items that people must label, and the system or pair of systems that needs the most
+    labels.
+    """
 
     count: int
     hardest: tuple[str, ...]
@@ -32,7 +34,9 @@ class NeededItems:
 def count_items_needed_for_interval_width(
     labelled_scores: LabelledScores, interval_width: float, seed: int
 ) -> NeededItems:
-    """Compute how many items people must label, so that every 95 % interval is at most as wide as desired."""
+    """Compute how many items people must label so that the 95 % interval for the mean score of each system is
+    at most as wide as desired.
+    """
     choice = choose_metric_saving_most_labelling_effort(labelled_scores)
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
@@ -81,7 +85,7 @@ def count_items_needed_for_difference(
 
 
 def _choose_item_population_to_estimate(labelled_scores: LabelledScores) -> str:
-    """Return which mean is estimated: over the given items, or, if all of them are labelled, over the
+    """Return over which items a mean is estimated: the given items or, if all of them are labelled, the
     population that they come from.
     """
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS

@@ -37,8 +37,8 @@ _SLOPE_PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class ResampledSystemPairs:
-    """How certainly people prefer one system to another, for every two systems, computed from the data
-    and from bootstrap resamples.
+    """For every two systems, how certain it is that people prefer the first one, in the data and on bootstrap
+    resamples.
 
     All metrics share it, because it depends on human scores only.
     """
@@ -53,8 +53,8 @@ class ResampledSystemPairs:
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """Curve that tells how often people agree with a metric about which of two systems or outputs is
-    better, as a function of the score difference.
+    """A curve that tells how often people and a metric prefer the same one of two systems or outputs,
+    depending on how far apart the metric scores are.
     """
 
     pairs: int
@@ -68,8 +68,8 @@ class HumanAgreement:
 def compute_human_preferences_on_resamples(
     scores: ScoreArrays, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> ResampledSystemPairs:
-    """Compute how certainly people prefer one system to another, for every two systems, on bootstrap
-    resamples of items and systems.
+    """Compute for every two systems how certain it is that people prefer the first one, in the data and on
+    bootstrap resamples of items and systems.
     """
     systems = len(scores.human)
     first, second = np.triu_indices(systems, 1)
@@ -88,10 +88,10 @@ def compute_human_preferences_on_resamples(
 def estimate_human_agreement_with_metric_on_system_pairs(
     scores: ScoreArrays, metric_index: int, human_preferences_on_resamples: ResampledSystemPairs
 ) -> HumanAgreement | None:
-    """Estimate how often people agree with a metric about which of two systems is better, as a function
-    of their score difference.
+    """Estimate how often people and a metric prefer the same one of two systems, depending on how far apart
+    the mean metric scores are.
 
-    None where the metric gives all systems the same mean.
+    Returns None if the metric gives all systems the same mean.
     """
     first, second = np.triu_indices(len(scores.human), 1)
     metric_scores = scores.metrics[metric_index]
@@ -125,10 +125,10 @@ def estimate_human_agreement_with_metric_on_system_pairs(
 def fit_logistic_slopes(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit a logistic curve to each row of data, which predicts agreement with human scores from score
-    differences. Returns the slopes.
+    """Fit a logistic curve to each row of data, which predicts from a score difference how often people
+    agree. Returns the slopes of the curves.
 
-    beta d is bounded by `_LARGEST_EXPONENT`.
+    Slope times difference is at most `_LARGEST_EXPONENT`.
     """
     scale = np.maximum(differences.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray(
@@ -141,8 +141,8 @@ def fit_logistic_slopes(
 def _fit_logistic_slopes_to_scaled_differences(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit the slope of a logistic curve to each row by Newton's method, for differences that are scaled to at
-    most 1.
+    """Fit the slope of a logistic curve to each row of data by Newton's method. Score differences must be
+    scaled to at most 1.
 
     The derivative of the likelihood, Σ w d (y - P(d)), falls with the slope, so that its sign says on which
     side of the slope the maximum lies. A step that leaves the bracket is replaced by its middle.
@@ -177,16 +177,14 @@ def _fit_logistic_slopes_to_scaled_differences(
 
 
 def _measure_pairwise_accuracy(metric_differences: FloatArray, human_agreement: FloatArray) -> float:
-    """Compute the share of system pairs that a metric orders as people do, where a tie of the metric counts
-    half.
-    """
+    """Compute the share of system pairs that a metric orders as people do. A tie of the metric counts half."""
     is_right = np.where(metric_differences == 0, 0.5, human_agreement > 0.5)
     return float(is_right.mean())
 
 
 def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
-    """Estimate how large the score difference between two systems must be to exceed noise: 1.96 standard
-    errors, as the median over pairs of systems.
+    """Estimate how large a score difference between two systems may be by chance: 1.96 standard errors, as
+    the median over pairs of systems.
     """
     items = cluster_sizes.sum()
     deviations = cluster_sums - cluster_sizes * (cluster_sums.sum(axis=1) / items)[:, None]
@@ -207,8 +205,8 @@ def _build_points_of_logistic_agreement_curve(
 def build_human_agreement_points(
     score_differences: FloatArray, agreement_probabilities: FloatArray
 ) -> list[AgreementPoint]:
-    """Build the points of a curve that shows how often people agree with a metric. Resampled curves give
-    the 95 % intervals.
+    """Build the points of a curve that shows how often people agree with a metric. The 95 % intervals come
+    from resampled curves.
     """
     low, high = np.quantile(agreement_probabilities[1:], TAILS, axis=0)
     columns = np.stack([score_differences, agreement_probabilities[0], low, high], axis=1)
@@ -219,8 +217,9 @@ def build_human_agreement_points(
 def _find_score_difference_for_agreement_on_systems(
     logistic_slopes: FloatArray, required_agreement: float, largest_difference: float
 ) -> AgreementThreshold:
-    """Find the score difference between two systems at which people agree with a metric at the required
-    rate. Returns None if it lies beyond the largest difference.
+    """Find the score difference between two systems at which people agree with a metric as often as required.
+
+    `difference` of the result is None if it would have to be larger than the largest difference.
     """
     with np.errstate(divide="ignore"):
         differences = np.where(

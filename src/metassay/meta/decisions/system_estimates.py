@@ -23,8 +23,8 @@ from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 @dataclass(frozen=True)
 class EstimatedSystems:
-    """Estimated mean human scores of all systems, from best to worst, and estimated differences between
-    systems.
+    """The estimated mean human score of each system, from the best to the worst system, and the estimated
+    differences between systems.
     """
 
     systems: list[SystemEstimate]
@@ -93,8 +93,8 @@ def estimate_human_means_from_labelled_items(
     seed: int,
     resample_count: int = 1000,
 ) -> MeanEstimates:
-    """Estimate mean human scores from human labels of some items. A metric that scored all items makes
-    the estimates more precise, if given.
+    """Estimate mean human scores from human labels of some items. If a metric scored all items, its scores
+    make the estimates more precise.
     """
     sample = LabelledSample(
         human=human_scores,

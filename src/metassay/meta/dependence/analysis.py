@@ -64,7 +64,7 @@ PANEL = "the mean of the other metrics"
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """How many bootstrap resamples and random draws per test are used, and the seed.
+    """How many bootstrap resamples to draw, how many random draws to make for each test, and the random seed.
 
     With `sensitivity`, SysDep is also measured with other resamples, sample sizes and choices of systems.
     """
@@ -90,7 +90,8 @@ class PValues:
 
 @dataclass(frozen=True)
 class MetricMeasurement:
-    """The measured system dependence of one metric, with the outputs from which it was measured.
+    """The system dependence of one metric (how much more it overrates one system than another), with the
+    outputs on which it was measured.
 
     `is_scored` marks these outputs among all outputs of the data set.
     """
@@ -103,8 +104,8 @@ class MetricMeasurement:
 
 @dataclass(frozen=True)
 class DependenceAnalysis:
-    """System dependence (how much more a metric overrates one system than another) of all metrics of one data
-    set, the lowest first.
+    """How much more each metric of a data set overrates one system than another (its system dependence), the
+    lowest first.
 
     `left_out` has the reason for each metric that could not be measured. `measurements` are by metric.
     """
@@ -116,8 +117,8 @@ class DependenceAnalysis:
 
     @cached_property
     def predicted_human_score_curves(self) -> dict[str, MetricCurves]:
-        """For each metric, the predicted human score as a function of its score, for all outputs and by
-        group.
+        """For each metric, curves that predict the human score from the metric score: one for all outputs,
+        and one for each group, such as a system.
         """
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
@@ -182,8 +183,8 @@ def analyze_metric_bias_without_human_scores(
     *,
     progress: Progress | None = None,
 ) -> DependenceAnalysis:
-    """Measure how much more each metric overrates one system than another, with the mean of all other metrics
-    in place of human scores.
+    """Measure how much more each metric overrates one system than another, where the mean of all other
+    metrics takes the place of human scores.
 
     The mean of standardised scores takes the place of human scores. No two metrics are compared, because each
     is measured against another panel.
@@ -217,12 +218,15 @@ def analyze_metric_bias_without_human_scores(
 
 
 def sort_by_metric_bias(metric_results: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Sort the results of metrics by system dependence, the lowest first, and then by name."""
+    """Sort the results of metrics by system dependence (bias between systems), the lowest first, and then by
+    name.
+    """
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
 def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str) -> str | None:
-    """Return why it cannot be measured whether the given metrics overrate some system; None if it can be.
+    """Return the reason why the bias of the given metrics between systems cannot be measured, or None if it
+    can be measured.
 
     Several metrics are measured on the outputs that all of them scored.
     """
@@ -252,7 +256,7 @@ def _measure_bias_of_metric_between_systems(
 def _compute_p_values_of_metrics(
     measurements: Mapping[str, MetricMeasurement], sampling: SamplingSettings, workers: int
 ) -> dict[str, PValues]:
-    """Compute for every metric the p-values that it treats all systems alike, and that it is the human score
+    """Compute two p-values for every metric: that it treats all systems alike, and that it is the human score
     plus random noise.
     """
     metrics_by_outputs: dict[bytes, list[str]] = {}
@@ -280,8 +284,8 @@ def _build_metric_bias_result(
     resample_counts: Counts,
     sampling: SamplingSettings,
 ) -> MetricDependence:
-    """Return the result of one metric: its system dependence, tests, rankings of the systems, and values in
-    contexts.
+    """Build the result for one metric: its system dependence, p-values, rankings of the systems, and system
+    dependence in contexts such as domains.
     """
     outputs = measurement.outputs
     dependence = measurement.dependence
@@ -328,14 +332,16 @@ def _build_metric_bias_result(
 
 
 def _map_group_names_to_values(outputs: ScoredOutputs, group_values: FloatArray) -> dict[str, float]:
-    """Return a dictionary from the name of each group to its value."""
+    """Return a dictionary from the name of each group of outputs, such as a system, to its value."""
     return dict(zip(outputs.group_names, group_values.tolist()))
 
 
 def _map_group_names_to_values_or_none(
     outputs: ScoredOutputs, group_values: FloatArray | None
 ) -> dict[str, float | None]:
-    """Return a dictionary from the name of each group to its value, or None where the value is undefined."""
+    """Return a dictionary from the name of each group of outputs to its value, or to None where the value is
+    undefined.
+    """
     if group_values is None:
         return dict.fromkeys(outputs.group_names)
     return dict(zip(outputs.group_names, replace_nan_by_none(group_values)))
@@ -344,10 +350,10 @@ def _map_group_names_to_values_or_none(
 def _measure_metric_bias_in_each_context(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
-    """Measure in every context (such as a domain) how much more a metric overrates one group than another, if
-    the context has two groups.
+    """Measure in each context, such as a domain, how much more a metric overrates one system than another.
 
-    Columns with one value are skipped.
+    Outputs may be grouped by another column than the system. Contexts with fewer than two groups are skipped,
+    and so are columns with one value.
     """
     is_scored = outputs.find_outputs_with_complete_scores(metric)
     entries = []
@@ -374,7 +380,9 @@ def _measure_metric_bias_in_context(
     context_column: str,
     context: str,
 ) -> LocalDependence:
-    """Measure how much more a metric overrates one group than another, on the outputs of one context."""
+    """Measure how much more a metric overrates one system than another, on the outputs of one context such as
+    a domain.
+    """
     outputs = grouped_outputs.select_scored_outputs(metric, is_in_context)
     resamples = grouped_outputs.drop_unused_clusters_from_resamples(resample_counts, is_in_context)
     dependence = measure_metric_bias_between_systems(
@@ -395,7 +403,9 @@ def _measure_metric_bias_in_context(
 
 
 def _drop_resamples_without_outputs(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
-    """Drop resamples that contain no cluster of the given outputs. Drop all if some group is in none."""
+    """Drop bootstrap resamples that contain none of the given outputs. If some system has no output in any
+    resample, drop all resamples.
+    """
     nonempty = resample_counts[resample_counts.any(axis=1)]
     for group in range(outputs.group_count):
         clusters = np.unique(outputs.clusters[outputs.groups == group])
@@ -410,7 +420,8 @@ def _compare_biases_of_all_metric_pairs(
     resample_counts: Counts,
     thread_pool: Executor,
 ) -> list[DependenceComparison]:
-    """Compare the system dependence of every two metrics, on the outputs that both of them scored.
+    """Compare for every two metrics how much more they overrate one system than another, on the outputs that
+    both of them scored.
 
     Pairs whose common outputs belong to fewer than two groups are left out.
     """
@@ -440,7 +451,8 @@ def _compare_biases_of_two_metrics(
     first_metric: str,
     second_metric: str,
 ) -> DependenceDifference | None:
-    """Compare the system dependence of two metrics, on the outputs that both of them scored.
+    """Compare for two metrics how much more they overrate one system than another, on the outputs that both
+    of them scored.
 
     None if these outputs belong to fewer than two groups.
     """

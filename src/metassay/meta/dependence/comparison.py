@@ -22,7 +22,9 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class DependenceDifference:
-    """Difference in system dependence between two metrics, with its 95 % interval and two-sided p-value."""
+    """By how much two metrics differ in their bias between systems (system dependence), with a 95 % interval
+    and a two-sided p-value.
+    """
 
     difference: float
     low: float
@@ -33,7 +35,8 @@ class DependenceDifference:
 def measure_and_compare_metric_biases(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
 ) -> DependenceDifference:
-    """Measure the system dependence of two metrics on the same outputs and test their difference.
+    """Measure how much more each of two metrics overrates one system than another, and test whether the
+    metrics differ in this.
 
     One metric is that of `outputs`; the other is given by its scores of the same outputs.
     """
@@ -47,7 +50,8 @@ def measure_and_compare_metric_biases(
 def compare_measured_metric_biases(
     first_bias: SystemDependence, second_bias: SystemDependence
 ) -> DependenceDifference:
-    """Test the difference in system dependence between two metrics that were measured on the same resamples.
+    """Test whether two metrics differ in their bias between systems (system dependence). Both must be
+    measured on the same resamples.
 
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.

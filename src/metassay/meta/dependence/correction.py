@@ -52,8 +52,8 @@ class CorrectedScores:
 
 
 def assign_clusters_to_folds(cluster_count: int, seed: int) -> LongArray:
-    """Assign each cluster of items to a cross-validation fold at random, so that folds have nearly equal
-    sizes.
+    """Assign each cluster of items, such as a document, to a cross-validation fold at random. All folds get
+    nearly equal numbers of clusters.
     """
     if cluster_count < FOLDS:
         raise InputError(
@@ -121,14 +121,14 @@ class TrainingScores:
 
     @property
     def is_scored(self) -> NDArray[np.bool_]:
-        """Marks the outputs that have both a human score and a metric score."""
+        """Boolean mask of the outputs that have both a human score and a metric score."""
         return ~(np.isnan(self.human) | np.isnan(self.metric))
 
     def predict_human_scores(
         self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
     ) -> FloatArray:
-        """Predict human scores for metric scores by the mean of isotonic regressions on resampled training
-        outputs.
+        """Predict human scores from metric scores, as the mean of isotonic regressions on resamples of the
+        training outputs.
         """
         undefined = np.full(metric_scores.shape, np.nan)
         if not is_training.any():

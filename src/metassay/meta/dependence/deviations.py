@@ -55,14 +55,12 @@ class SystemDependence:
 
     @cached_property
     def overrating_range_of_single_fit(self) -> float:
-        """How much more the metric overrates one group than another, from one fit to all data without a
-        bootstrap.
-        """
+        """How much more the metric overrates one system than another, from a single fit to all data."""
         return float(compute_range_over_groups(self.single_fit_deviations))
 
     @cached_property
     def overrating_range_of_each_resample(self) -> FloatArray | None:
-        """How much more the metric overrates one group than another, for each bootstrap resample; None
+        """How much more the metric overrates one system than another, on each bootstrap resample; None
         without a bootstrap.
         """
         if self.resampled_deviations is None:
@@ -79,11 +77,12 @@ def system_dependence(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> SystemDependence:
-    """Compute how much more a metric overrates one system than another, from `[systems, segments]` scores.
+    """Compute how much more a metric overrates one system than another (system dependence), from human scores
+    and metric scores.
 
-    An output with a missing score (NaN) is left out. The bootstrap resamples whole segments, or whole
-    `clusters` (a label per segment), jointly over systems. `weights` are per segment or per output. With
-    `bootstraps=0` there is one fit and no interval.
+    Scores are `[systems, segments]`; an output with a missing score (NaN) is left out. The bootstrap
+    resamples whole segments, or whole `clusters` (a label per segment), jointly over systems. `weights` are
+    per segment or per output. With `bootstraps=0` there is one fit and no interval.
 
     >>> result = system_dependence([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]], bootstraps=0)
     >>> result.deviations.shape
@@ -96,8 +95,8 @@ def system_dependence(
 
 
 def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
-    """Measure how much more a metric overrates one system than another, with intervals from the given
-    bootstrap resamples.
+    """Measure how much more a metric overrates one system than another (system dependence), with intervals
+    from the given bootstrap resamples.
 
     `resample_counts[b, c]` is how often resample b contains cluster c. Metrics that are measured on the same
     resamples can be compared pair by pair.
@@ -141,7 +140,7 @@ def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts:
 
 
 def _check_every_group_was_resampled(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
-    """Raise an error if no bootstrap resample contains an output of some group."""
+    """Raise an error if some system (or other group of outputs) has no output in any bootstrap resample."""
     never_drawn = np.flatnonzero(np.isnan(resampled_human_means).all(axis=0))
     if len(never_drawn):
         raise InputError(
@@ -166,8 +165,8 @@ def compute_residual_correction_factor(fitted_values: FloatArray, output_count: 
 
 
 def measure_how_much_groups_are_overrated(outputs: ScoredOutputs) -> FloatArray:
-    """Compute how much the metric overrates each group: the mean human score predicted from the metric minus
-    the actual mean.
+    """Compute how much the metric overrates each group of outputs, such as a system: the mean human score
+    that it predicts minus the true mean.
 
     This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
     the mean of f_k(m) over the outputs of k is their mean human score.
@@ -176,8 +175,8 @@ def measure_how_much_groups_are_overrated(outputs: ScoredOutputs) -> FloatArray:
 
 
 def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
-    """Predict the mean human score of each group from metric scores, by one isotonic regression for all
-    groups.
+    """Predict the mean human score of each group of outputs, such as a system, from metric scores. All groups
+    share one isotonic regression.
     """
     means: FloatArray = fit_isotonic_to_each_value_row(
         outputs.sorted_metric_scores,
@@ -190,15 +189,17 @@ def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
 
 
 def compute_range_over_groups(group_values: FloatArray) -> FloatArray:
-    """Return the maximum minus the minimum over groups (the last axis), ignoring groups that are NaN."""
+    """Return the largest value of any group minus the smallest. Groups are on the last axis, and NaN is
+    ignored.
+    """
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
 def estimate_interval_of_maximum_minus_minimum(
     group_values: FloatArray, bootstrap_errors: FloatArray
 ) -> tuple[float, float]:
-    """Estimate a 95 % interval for the maximum minus minimum over groups, from the bootstrap errors of each
-    group.
+    """Estimate a 95 % interval for the largest value of any group minus the smallest, from the bootstrap
+    errors of each group.
 
     The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
     where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for

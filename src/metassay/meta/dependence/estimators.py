@@ -83,8 +83,8 @@ ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
 
 
 def measure_group_overrating_by_regression_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
-    """Compute how much a metric overrates each group, with each of several methods to predict human scores
-    from it.
+    """Compute how much a metric overrates each group of outputs, such as a system, with several methods that
+    predict human scores from metric scores.
     """
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():

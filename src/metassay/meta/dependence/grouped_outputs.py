@@ -25,8 +25,8 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupingColumns:
-    """Names of the columns by which outputs are grouped, resampled together, weighted and divided into
-    contexts.
+    """Names of the columns that group outputs, that say which are resampled together, that weight them, and
+    that divide them into contexts such as domains.
 
     All metrics are used unless some are named. Without `contexts` the context is the domain, if the data has
     a column of that name. `cluster` is what the bootstrap resamples, by default segments.
@@ -48,12 +48,12 @@ class LabelColumn:
 
     @classmethod
     def encode_labels_as_integers(cls, labels: NDArray[np.str_]) -> LabelColumn:
-        """Create a column from one label per output."""
+        """Create a column from an array with one label per output."""
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
     def list_distinct_codes_of_selected_outputs(self, is_selected_output: BoolArray) -> LongArray:
-        """Return the distinct codes of the selected outputs, sorted."""
+        """Return the distinct codes of the selected outputs in ascending order."""
         return np.flatnonzero(np.bincount(self.codes[is_selected_output], minlength=len(self.names)))
 
     def renumber_codes_of_selected_outputs(self, is_selected_output: BoolArray) -> LongArray:
@@ -87,8 +87,8 @@ class GroupedOutputs:
     contexts: Mapping[str, LabelColumn]
 
     def get_scores(self, column: str) -> FloatArray:
-        """Return the human scores or the scores of a metric for all outputs, so that higher is better.
-        Missing scores are NaN.
+        """Return the human scores, or the scores of a metric, for all outputs. Higher is better, and missing
+        scores are NaN.
         """
         return self.cube.get_higher_is_better_scores(column).T.ravel()[self.positions] + 0.0
 
@@ -118,7 +118,9 @@ class GroupedOutputs:
     def drop_unused_clusters_from_resamples(
         self, resample_counts: Counts, is_selected_output: BoolArray
     ) -> Counts:
-        """Return the bootstrap resamples without clusters that contain none of the selected outputs."""
+        """Restrict bootstrap resamples to the clusters, such as documents, that contain at least one of the
+        selected outputs.
+        """
         return np.ascontiguousarray(
             resample_counts[:, self.cluster.list_distinct_codes_of_selected_outputs(is_selected_output)]
         )
@@ -167,7 +169,7 @@ def list_metrics_to_analyze(score_cube: ScoreCube, grouping: GroupingColumns) ->
 
 
 def _list_context_columns(score_cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
-    """List the columns whose values are used as contexts, by default the domain."""
+    """List the columns by whose values results are reported separately. The default is the domain."""
     contexts = grouping.contexts
     if contexts is None:
         contexts = (DOMAIN,) if DOMAIN in score_cube.item_metadata else ()
@@ -177,7 +179,7 @@ def _list_context_columns(score_cube: ScoreCube, grouping: GroupingColumns) -> l
 def _encode_context_columns(
     score_cube: ScoreCube, column_names: Sequence[str], output_positions: LongArray
 ) -> dict[str, LabelColumn]:
-    """Encode columns of contexts as integer codes, one per output."""
+    """Encode each of the given columns, such as the domain, as integer codes with one code per output."""
     columns: dict[str, LabelColumn] = {}
     for name in column_names:
         labels = _get_output_labels(score_cube, name)
@@ -187,7 +189,7 @@ def _encode_context_columns(
 
 
 def _get_output_labels(score_cube: ScoreCube, column: str) -> Labels:
-    """Return the value of a column for each output, or None where it has none."""
+    """Return the value of a column for each output, or None for outputs without a value."""
     if column in score_cube.item_metadata:
         return np.repeat(
             np.array(score_cube.item_metadata[column], dtype=np.object_), len(score_cube.systems)
@@ -203,7 +205,9 @@ def _get_output_labels(score_cube: ScoreCube, column: str) -> Labels:
 
 
 def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]:
-    """Return the label of the cluster of each output. A segment without a cluster is a cluster of its own."""
+    """Return the label of the cluster of each output, such as its document. A segment without a cluster is a
+    cluster of its own.
+    """
     if column not in score_cube.item_metadata:
         raise UnknownName("column of segments", column, score_cube.item_metadata)
     clusters = []
@@ -213,7 +217,9 @@ def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]
 
 
 def _get_output_weights(score_cube: ScoreCube, column: str | None) -> FloatArray:
-    """Return the weight of each output, 0 where it has none. Without a column of weights all are 1."""
+    """Return the weight of each output, or 0 where it is missing. Without a column of weights, all weights
+    are 1.
+    """
     if column is None:
         return np.ones(len(score_cube.systems) * len(score_cube.items))
     (name,) = score_cube.check_metric_names([column])

@@ -71,8 +71,8 @@ def compute_p_values_of_equal_treatment_of_systems(
     *,
     workers: int = 1,
 ) -> list[float]:
-    """Compute for each metric the p-value of the hypothesis that its scores mean the same human quality in
-    every group of outputs, such as every system.
+    """Compute for each metric the p-value of the hypothesis that it treats all systems alike: equal metric
+    scores mean equal human quality.
 
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group. All metrics scored the same outputs.
@@ -95,7 +95,7 @@ def compute_p_values_of_metric_fairness(
     workers: int = 1,
 ) -> list[float | None]:
     """Compute for each metric the p-value of the hypothesis that it is the human score plus random noise, so
-    that it favours no group of outputs.
+    that it favours no system.
 
     All metrics scored the same outputs. None for two groups, because a line through two points leaves no
     residual.
@@ -115,8 +115,8 @@ def compute_p_values_of_metric_fairness(
 def _compute_p_value_from_simulated_values(
     observed: float, simulated: FloatArray, outputs: ScoredOutputs
 ) -> float:
-    """Compute the share of values that are at least as large as the observed value, which counts as one of
-    them.
+    """Compute a p-value: the share of simulated values that are at least as large as the observed value. The
+    observed value is counted as well.
     """
     # values that differ only by rounding are equal
     tolerance = 1e-9 * float(np.ptp(outputs.human_scores))
@@ -130,11 +130,12 @@ def simulate_metric_bias_if_systems_are_treated_equally(
     *,
     workers: int = 1,
 ) -> FloatArray:
-    """Simulate how much a metric seems to favour some group by chance, if its scores mean the same human
-    quality in every group. Returns one row per metric.
+    """Simulate how much each metric seems to favour some system by chance, if equal metric scores mean equal
+    human quality in all systems.
 
     Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
+    Returns SysDep, `[metrics, draws]`.
     """
     outputs = outputs_by_metric[0]
     for units in (outputs.clusters, outputs.items):
@@ -150,13 +151,13 @@ def simulate_bias_of_human_scores_plus_noise(
     *,
     workers: int = 1,
 ) -> FloatArray:
-    """Simulate how much a metric seems to favour some group by chance, if it is the human score plus random
-    noise. Returns one row per metric.
+    """Simulate how much each metric seems to favour some system by chance, if it is the human score plus
+    random noise.
 
-    σ gives the simulated metrics the correlation r that the metric has with human scores: σ is the standard
-    deviation of human scores times tan(arccos r). If r is not positive, the metrics are pure noise. The
-    distribution depends on the metric only through r. It is simulated for angles arccos r in steps of π/64;
-    between them, each quantile is interpolated. Returns sorted values [metrics, draws].
+    The simulated metrics have the same correlation r with human scores as the metric: the standard deviation
+    of the noise is that of human scores times tan(arccos r). If r is not positive, the metrics are pure
+    noise. The distribution depends on the metric only through r. It is simulated for angles arccos r in steps
+    of π/64; between them, each quantile is interpolated. Returns sorted values, `[metrics, draws]`.
     """
     positions = (
         np.array([_compute_arccosine_of_human_correlation(metric) for metric in outputs_by_metric])
@@ -183,8 +184,8 @@ def _compute_arccosine_of_human_correlation(outputs: ScoredOutputs) -> float:
 def _simulate_bias_of_noisy_metrics(
     outputs: ScoredOutputs, correlation_angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Simulate metrics that are human scores plus noise, with given correlations, and return how much each
-    seems to favour some group.
+    """Simulate metrics that are human scores plus noise. Returns how much each of them seems to favour some
+    system by chance.
     """
     human_scores = outputs.human_scores
     human_sd = _compute_human_standard_deviation(outputs)
@@ -237,8 +238,8 @@ def _split_draws_into_batches(draws: int, numbers_per_draw: int) -> Iterator[sli
 
 
 def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
-    """Predict human scores by isotonic regression. Returns predictions and residuals, which are enlarged
-    because the fit follows the data too closely.
+    """Predict human scores by isotonic regression on the metric scores. Returns predictions and residuals,
+    enlarged because the fit follows the data too closely.
     """
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
     fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
@@ -246,7 +247,7 @@ def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatA
 
 
 def _has_one_group_per_unit(unit_of_output: LongArray, group_of_output: LongArray) -> bool:
-    """Return whether all outputs of every unit (an item or a cluster of items) belong to one group."""
+    """Return whether all outputs of each item, or of each cluster of items, belong to one group."""
     distinct_pairs = np.unique(np.stack([unit_of_output, group_of_output]), axis=1).shape[1]
     return bool(distinct_pairs == unit_of_output.max() + 1)
 
@@ -257,8 +258,8 @@ def _simulate_metric_bias_by_permuting_groups(
     rng: np.random.Generator,
     draws: int,
 ) -> FloatArray:
-    """Compute how much each metric seems to favour some group after the groups of whole items or clusters are
-    permuted at random.
+    """Shuffle group labels between whole items or clusters many times, and compute how much each metric then
+    seems to favour some group.
     """
     outputs = outputs_by_metric[0]
     # The fit to all groups does not depend on which output is in which group: it is made once.
@@ -281,8 +282,8 @@ def _simulate_metric_bias_by_permuting_groups(
 def _simulate_metric_bias_by_permuting_residuals(
     outputs_by_metric: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Compute how much each metric seems to favour some group after residuals are permuted at random between
-    the systems of each item.
+    """Shuffle the errors of each metric between the systems of each item many times, and compute how much the
+    metric then seems to favour some system.
     """
     outputs = outputs_by_metric[0]
     output_positions = _tabulate_output_positions_by_item(outputs)
@@ -304,8 +305,8 @@ def _simulate_metric_bias_by_permuting_residuals(
                 fitted_values_and_residuals: tuple[FloatArray, FloatArray],
                 permutations: IntArray = permutations,
             ) -> FloatArray:
-                """Fit one metric again with each permutation of its residuals, and return the range over
-                groups.
+                """Fit one metric again with each permutation of its residuals, and return how much it then
+                seems to favour some system.
                 """
                 fitted, residuals = fitted_values_and_residuals
                 deviations = refit_isotonic_with_permuted_residuals(
@@ -341,8 +342,8 @@ def fill_permutation_of_outputs_between_systems(
     uniform_random_numbers: FloatArray,
     permutation: IntArray,
 ) -> None:
-    """Permute outputs at random between the systems of each item, in the same way for all items of a cluster,
-    and write their new positions to `permutation`.
+    """Shuffle the outputs of each item between its systems, and write the new positions to `permutation`.
+    Items of a cluster are shuffled alike.
 
     `output_positions[item, system]` is the position of an output, or -1 where there is none. An item without
     outputs of some systems uses the order of its cluster without these systems. `permutation` is filled with

@@ -13,8 +13,8 @@ from metassay.stats.arrays import FloatArray
 def rank_systems_by_human_and_metric_scores(
     outputs: ScoredOutputs, system_overrating: FloatArray
 ) -> Rankings:
-    """Rank groups (usually systems) by mean human score, by mean metric score, and by the human score that
-    the metric predicts.
+    """Rank systems in three ways: by mean human score, by mean metric score, and by the human score that the
+    metric predicts.
     """
     names = outputs.group_names
     return Rankings(
@@ -32,8 +32,8 @@ def sort_names_by_descending_mean(group_names: Sequence[str], group_means: Float
 def find_system_pairs_in_wrong_order(
     outputs: ScoredOutputs, system_overrating: FloatArray
 ) -> list[Inversion]:
-    """Find all pairs of groups that people and the metric order differently, the largest difference in human
-    scores first.
+    """Find all pairs of systems that people and the metric order differently. The pair with the largest
+    difference in human scores is first.
 
     If the difference of the expected deviations exceeds the human gap, the deviations explain the inversion:
     the remapped means are inverted as well. Otherwise it results from averaging on the scale of the metric.

@@ -102,11 +102,11 @@ def build_scored_outputs(
     weights: ArrayLike | None = None,
     system_names: Sequence[str] | None = None,
 ) -> ScoredOutputs:
-    """Convert tables of scores, `[systems, segments]`, to arrays with one entry per output. Outputs with a
-    missing score (NaN) are left out.
+    """Convert tables of scores to arrays with one entry per output. Outputs with a missing score (NaN) are
+    left out.
 
-    `clusters` has a label per segment (such as its document), `weights` a number per segment or per output.
-    `system_names` are those of the systems.
+    Tables are `[systems, segments]`. `clusters` has a label per segment (such as its document), `weights` a
+    number per segment or per output.
     """
     human_scores = _check_score_matrix(human_scores, "human")
     metric_scores = _check_score_matrix(metric_scores, "metric")
@@ -157,7 +157,9 @@ def _check_score_matrix(scores: ArrayLike, score_kind: str) -> FloatArray:
 
 
 def _expand_weights_to_outputs(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
-    """Return one weight per output, given weights per segment, per output, or none (all 1)."""
+    """Return one weight for each output. Weights may be given per segment or per output; without weights, all
+    are 1.
+    """
     if weights is None:
         return np.ones(shape)
     weight_array = np.asarray(weights, dtype=np.float64)
@@ -177,7 +179,9 @@ def _check_cluster_labels(clusters: ArrayLike, segment_count: int) -> NDArray[np
 
 
 def _check_every_system_has_scores(is_scored: NDArray[np.bool_], system_names: Sequence[str] | None) -> None:
-    """Raise an error unless there are two systems and each has an output with both scores."""
+    """Raise an error unless there are at least two systems, and each has an output with a human score and a
+    metric score.
+    """
     if len(is_scored) < 2:
         raise InputError("system dependence compares systems: at least two are needed.")
     unscored_systems = np.flatnonzero(~is_scored.any(axis=1))

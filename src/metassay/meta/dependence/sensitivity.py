@@ -31,8 +31,8 @@ OutputsWithOverrating = tuple[ScoredOutputs, FloatArray]
 
 
 def measure_metric_bias_under_changed_settings(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
-    """Measure how system dependence changes with the number of resamples, the sample size, and the number and
-    quality of systems.
+    """Measure how the bias of a metric between systems changes with the number of resamples, the sample size,
+    and the choice of systems.
     """
     return [
         *measure_metric_bias_by_number_of_resamples(outputs, seed=seed),
@@ -43,8 +43,8 @@ def measure_metric_bias_under_changed_settings(outputs: ScoredOutputs, *, seed: 
 
 
 def measure_metric_bias_by_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
-    """Measure the system dependence of a metric with different numbers of bootstrap resamples, each with
-    several seeds.
+    """Measure the bias of a metric between systems with different numbers of bootstrap resamples, each with
+    several random seeds.
     """
 
     def measure_overrating_with_each_seed(resample_count: int) -> Iterator[OutputsWithOverrating]:
@@ -59,8 +59,8 @@ def measure_metric_bias_by_number_of_resamples(outputs: ScoredOutputs, *, seed: 
 
 
 def measure_metric_bias_by_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
-    """Measure the system dependence of a metric on random subsets of the clusters of items. It is larger with
-    less data, because of noise.
+    """Measure the bias of a metric between systems on random parts of the data. It is larger with less data,
+    because of noise.
     """
 
     def draw_cluster_subsets(cluster_share: float) -> Iterator[ScoredOutputs]:
@@ -84,8 +84,8 @@ def measure_metric_bias_by_sample_size(outputs: ScoredOutputs, rng: np.random.Ge
 def measure_metric_bias_by_number_of_systems(
     outputs: ScoredOutputs, rng: np.random.Generator
 ) -> list[Sensitivity]:
-    """Measure the system dependence of a metric on random subsets of the groups. It is larger with more
-    groups, because it is a range.
+    """Measure the bias of a metric between systems on random subsets of the systems. It is larger with more
+    systems, because it is a range.
     """
 
     def draw_group_subsets(size: int) -> Iterator[ScoredOutputs]:
@@ -104,7 +104,7 @@ def measure_metric_bias_by_number_of_systems(
 
 
 def measure_metric_bias_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
-    """Measure the system dependence of a metric among the better half of the systems, the worse half, and the
+    """Measure the bias of a metric among the better half of the systems, among the worse half, and among the
     best and worst thirds together.
     """
     ranks = np.argsort(np.argsort(-outputs.human_means_of_groups, kind="stable"))
@@ -128,7 +128,7 @@ def measure_metric_bias_by_quality_of_systems(outputs: ScoredOutputs) -> list[Se
 def _measure_overrating_in_each_subset(
     output_subsets: Iterable[ScoredOutputs],
 ) -> Iterator[OutputsWithOverrating]:
-    """Yield each subset of the outputs, together with how much the metric overrates each of its groups."""
+    """Yield each subset of outputs, together with how much the metric overrates each system in this subset."""
     for subset in output_subsets:
         yield subset, measure_how_much_groups_are_overrated(subset)
 
@@ -136,7 +136,7 @@ def _measure_overrating_in_each_subset(
 def _average_metric_bias_over_draws(
     setting_name: str, setting_value: str, outputs_with_overrating: Iterable[OutputsWithOverrating]
 ) -> Sensitivity:
-    """Average the system dependence of a metric over repeated random draws with the same setting."""
+    """Average the bias of a metric between systems over repeated random draws with the same setting."""
     sysdep = []
     constant = []
     residual_range = []

@@ -33,15 +33,13 @@ class OverratingParts:
 
     @property
     def residual_range(self) -> float:
-        """Largest minus smallest remaining deviation: by how much the metric favours some system for another
-        reason than shrinkage.
-        """
+        """How much more the metric overrates one system than another, apart from shrinkage towards the mean."""
         return float(compute_range_over_groups(self.residual))
 
 
 def separate_regression_to_mean(system_overrating: FloatArray, human_means: FloatArray) -> OverratingParts:
-    """Split how much a metric overrates each system into a linear function of the human means (shrinkage) and
-    the rest.
+    """Split how much a metric overrates each system into two parts: a linear function of the mean human score
+    (shrinkage), and the rest.
     """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
@@ -53,8 +51,10 @@ def separate_regression_to_mean(system_overrating: FloatArray, human_means: Floa
 def compute_bias_without_regression_to_mean(
     overrating_rows: FloatArray, human_means: FloatArray
 ) -> FloatArray:
-    """Compute for each row of deviations by how much they differ between groups, apart from shrinkage towards
-    the mean.
+    """Compute how much more a metric overrates one system than another, apart from shrinkage towards the
+    mean.
+
+    Each row of `overrating_rows` says how much a metric overrates each system, and gives one number.
     """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
@@ -68,15 +68,15 @@ def compute_bias_without_regression_to_mean(
 
 
 def compute_bias_of_constant_metric(outputs: ScoredOutputs) -> float:
-    """Return the system dependence of a metric that gives every output the same score. It is the range of the
-    mean human scores.
+    """Return how much more a metric that gives every output the same score overrates one system than another.
+    It is the range of the mean human scores.
     """
     return float(compute_range_over_groups(outputs.human_means_of_groups))
 
 
 def compute_metric_bias_leaving_out_each_system(outputs: ScoredOutputs) -> FloatArray:
-    """Compute the system dependence of a metric with each group left out in turn; NaN where fewer than two
-    groups remain.
+    """Compute the bias of a metric between systems with each system left out in turn. It is NaN if fewer than
+    two systems remain.
 
     A range grows with the number of groups, and a single unusual group may account for all of it.
     """

@@ -63,8 +63,8 @@ def compute_accuracy_expected_by_chance(
 
 @dataclass(frozen=True)
 class CombinedVerdicts:
-    """One verdict per question, combined from asking about two outputs in both orders. Also says whether
-    both orders gave the same verdict.
+    """One verdict for each question about two outputs, combined from asking in both orders, and whether both
+    orders gave the same verdict.
     """
 
     verdicts: FloatArray
@@ -101,7 +101,7 @@ def combine_verdicts_of_both_orders(
 def _order_verdicts_by_question_number(
     verdicts: FloatArray, question_numbers: IntArray, question_count: int
 ) -> FloatArray:
-    """Arrange verdicts by question number. A question without a verdict gets NaN."""
+    """Return an array with the verdict on each question. A question without a verdict gets NaN."""
     arranged = np.full(question_count, np.nan)
     arranged[question_numbers] = verdicts
     return arranged
@@ -143,12 +143,11 @@ def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) 
 def compare_order_of_outputs_with_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Compare how a judge and humans order two outputs, for all pairs with different human scores.
-    Returns 1 for the same order, ½ for a tie of the judge, and 0 for the opposite order.
+    """Compare how a judge and humans order two outputs of an item. Returns 1 for the same order, ½ if the
+    judge gives equal scores, else 0.
 
-    Scores are `[systems, items]`. The accuracy of a pair is 1 if the judge orders it as humans do, ½ if it
-    gives both the same score, else 0. Also returns the item of each pair. Pairs with a missing score are left
-    out.
+    Scores are `[systems, items]`. All pairs of outputs with different human scores are compared; pairs with a
+    missing score are left out. Also returns the item of each pair.
     """
     pair_accuracies = [np.empty(0)]
     pair_items = [np.empty(0, dtype=np.int32)]

@@ -87,8 +87,8 @@ def estimate_mean_over_items(
 def estimate_difference_of_means(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the difference between the means of two arrays of values, with a 95 % interval. Values are
-    averaged within items first.
+    """Estimate the difference between the means of two arrays, with a 95 % interval. Values are averaged
+    within items first.
 
     Both arrays have an entry for each of `items`, NaN where an entry belongs to the other array or to
     neither.

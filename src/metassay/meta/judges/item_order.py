@@ -80,8 +80,8 @@ def estimate_share_of_pairs_ordered_like_humans(
 def _count_pairs_ordered_like_humans_for_each_output(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Count for each output the pairs that the judge orders as humans do, where a tie counts half. Also
-    returns the number of all pairs of the output.
+    """Count for each output the pairs with other outputs that the judge orders as humans do, and all pairs. A
+    tie of the judge counts half.
     """
     correct_pair_counts = np.zeros(len(judge_scores))
     pair_counts = np.zeros(len(judge_scores))

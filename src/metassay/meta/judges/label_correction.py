@@ -62,8 +62,8 @@ def correct_share_for_judge_errors(
 def estimate_corrected_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
-    """Estimate the true share of good outputs from the verdicts of a judge. Human labels of some outputs
-    tell how often it errs.
+    """Estimate the true share of good outputs from the verdicts of a judge. Human labels of some outputs tell
+    how often the judge errs.
 
     Verdicts are 1 (good), 0 (bad) or ½ (undecided); gold labels are 1, 0, or NaN without a label.
     """

@@ -37,9 +37,7 @@ _LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with 
 
 @dataclass(frozen=True)
 class FamilyPreference:
-    """Estimate of how much higher a judge rates one family of systems than others, with an interval and a
-    p-value.
-    """
+    """How much higher a judge rates one family of systems than others, with an interval and a p-value."""
 
     deviation: float
     low: float
@@ -152,8 +150,10 @@ def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
 def _subtract_mean_of_other_judges(
     scores_by_judge: FloatArray, judge: int, resample_counts: Counts
 ) -> FloatArray:
-    """Subtract the mean standardised score by other judges from the score by one judge, for each system
-    and each resample of the items.
+    """Subtract from each system's mean score by one judge the mean over the other judges, on each resample of
+    the items.
+
+    The mean scores of each judge are standardised over systems first.
     """
     z = np.stack(
         [
@@ -168,8 +168,8 @@ def _subtract_mean_of_other_judges(
 def _compute_standardized_system_means_on_resamples(
     judge_scores: FloatArray, resample_counts: Counts
 ) -> FloatArray:
-    """Compute the mean score of each system on each resample of the items, scaled to mean 0 and standard
-    deviation about 1 over systems.
+    """Compute the mean score of each system on each resample of the items, scaled over systems to mean 0 and
+    standard deviation about 1.
 
     The unit is the standard deviation of the observed means, also on resamples: where systems hardly differ,
     the standard deviation on a resample is mostly noise, and tests with it reject too often (.13 instead of
@@ -202,7 +202,9 @@ def _average_system_scores_on_resamples(judge_scores: FloatArray, resample_count
 def _compare_model_family_with_other_systems(
     system_deviations: FloatArray, is_in_family: BoolArray
 ) -> FloatArray:
-    """Compute the mean over systems of a family minus the mean over other systems, for each resample."""
+    """Compute for each resample the mean over the systems of one family minus the mean over all other
+    systems.
+    """
     family_mean = mean_ignoring_nan(system_deviations[:, is_in_family], axis=1)
     other_mean = mean_ignoring_nan(system_deviations[:, ~is_in_family], axis=1)
     return np.asarray(family_mean - other_mean)

@@ -20,7 +20,9 @@ DEFAULT_CONTEXTS = ("subset", "category", "domain", "lp", "language")
 
 
 class VerdictArrays:
-    """Table of verdicts that can be converted to arrays, in which items and systems have fixed positions."""
+    """A table of verdicts of judges, which can be converted to arrays with one position for each item and
+    system.
+    """
 
     def __init__(self, table: VerdictTable) -> None:
         self.table = table
@@ -34,7 +36,7 @@ class VerdictArrays:
         return self._rows_by_judge[judge]
 
     def convert_rows_to_judge_verdicts(self, verdict_rows: pl.DataFrame) -> JudgeVerdicts:
-        """Convert the rows with the verdicts of one judge to arrays."""
+        """Convert table rows with the verdicts of one judge to arrays."""
         question = [name for name in (*QUESTION_COLUMNS, "date") if name in verdict_rows.columns]
         return JudgeVerdicts(
             values=_get_float_column(verdict_rows, "value"),
@@ -48,8 +50,8 @@ class VerdictArrays:
 
     @cached_property
     def verdicts_by_system(self) -> pl.DataFrame | None:
-        """Table of verdicts with one system in each row. A preference between two systems becomes one
-        score for each. None if systems are not named.
+        """Table of verdicts with one system in each row, or None if systems are not named. A preference
+        between two systems becomes two rows.
         """
         frame = self.table.frame
         if self.table.kind != PAIRWISE:
@@ -87,9 +89,7 @@ class VerdictArrays:
 
     @cached_property
     def human_score_matrix(self) -> FloatArray:
-        """Matrix of the human scores of outputs, with systems in rows and items in columns. A missing
-        score is NaN.
-        """
+        """Human scores of all outputs, with systems in rows and items in columns. A missing score is NaN."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         for judge in self.judges:
             gold = self.average_verdicts_by_output(judge, "gold")
@@ -98,7 +98,7 @@ class VerdictArrays:
 
     @cached_property
     def has_one_output_per_item(self) -> bool:
-        """Whether every item has only one output. Then only outputs of different items can be compared."""
+        """Whether every item has only one output, so that only outputs of different items can be compared."""
         question = [name for name in QUESTION_COLUMNS if name in self.table.frame.columns]
         return self.table.frame.select(question).n_unique() == len(self.items)
 
@@ -122,7 +122,7 @@ class VerdictArrays:
 
     @cached_property
     def model_family_of_system(self) -> dict[str, str]:
-        """Dictionary from each system to its family, such as a series of models. Empty if no family is
+        """Dictionary from each system to its family, such as a series of models. It is empty if no family is
         known.
         """
         if self.verdicts_by_system is None or "family" not in self.verdicts_by_system.columns:
@@ -208,8 +208,8 @@ class VerdictArrays:
 
 
 def _add_system_column_for_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
-    """Add a column with the system of the first or second output to a table of verdicts on pairs, and a
-    column with its family if known.
+    """Add a column that names the system of the first or second output of each pair, and a column with the
+    family of the system if known.
     """
     system = pair_verdicts.with_columns(system=pl.col(f"system_{output_number}"))
     family = f"family_{output_number}"
