@@ -98,8 +98,8 @@ def count_occurrences(integers: IntArray, value_count: int) -> LongArray:
 
 
 def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
-    """Return the positions of the non-negative integers of an array in the order that sorts these integers.
-    Equal integers keep their order.
+    """Return the positions that sort the non-negative integers of an array. Negative integers are left out,
+    and equal ones keep their order.
 
     >>> argsort_integers(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [1, 3, 0]
@@ -112,8 +112,8 @@ def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
 
 
 def find_starts_of_equal_rows(*columns: IntArray) -> LongArray:
-    """Return the positions at which a row of sorted columns differs from the row before, beginning with 0.
-    The last entry is the number of rows.
+    """Return where each run of equal rows begins in a sorted table, which is given as its columns. The last
+    entry is the number of rows.
 
     >>> find_starts_of_equal_rows(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
@@ -137,8 +137,8 @@ def compute_start_of_each_row(rows: Iterable[Sequence[Any]]) -> LongArray:
 
 
 def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
-    """Return the sorted distinct values of an array of small non-negative integers, and the index of each
-    element's value among them.
+    """Return the sorted distinct values of an array of small non-negative integers, and for each element the
+    index of its value.
 
     Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
 
@@ -208,8 +208,7 @@ def count_joint_occurrences(
     mask: BoolArray | None = None,
     second_positions: LongArray | None = None,
 ) -> LongArray:
-    """Count for each pair of codes from 0 to 3 how often one array has the first code where the other has the
-    second one.
+    """Count for each pair of codes from 0 to 3 how often they occur at the same position of two arrays.
 
     Returns [4, 4]. Only positions where `mask` is true count. `second_positions` are the positions in the
     second array that belong to those in the first, negative where there is none; by default they are the

@@ -19,7 +19,8 @@ _CLUSTERS_PER_BLOCK = 1024  # clusters whose weights are in memory at a time: 8 
 
 
 class ClusterBootstrap:
-    """Bootstrap that resamples clusters of observations, and computes a ratio of two sums on each resample.
+    """Bootstrap that resamples clusters of observations, such as documents, and computes a ratio of two sums
+    on each resample.
 
     The ratio is sum(w * numerator) / sum(w * denominator). All calls on one object share the weights w, so
     that estimates of overlapping groups stay paired.
@@ -33,8 +34,7 @@ class ClusterBootstrap:
         """Weights of the first clusters: if there are few, every context needs the same ones again."""
 
     def draw_cluster_weights(self, clusters: IntArray) -> FloatArray:
-        """Draw how often every resample contains each cluster. The result has one row per cluster and one
-        column per resample.
+        """Draw how often each bootstrap resample contains each cluster.
 
         Returns [clusters, resamples].
         """
@@ -52,8 +52,7 @@ class ClusterBootstrap:
         return np.take(first_weights, clusters, axis=0)
 
     def compute_sums_on_resamples(self, value_rows: FloatArray, cluster_numbers: IntArray) -> FloatArray:
-        """Sum each row of values over the clusters that each resample contains. The result has one column per
-        resample.
+        """Sum each row of values over the clusters that each bootstrap resample contains.
 
         Returns [rows, resamples].
         """
@@ -66,8 +65,8 @@ class ClusterBootstrap:
     def resample_ratios(
         self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
     ) -> FloatArray:
-        """Divide the sum of the numerators by that of the denominators on every resample. The ratio is NaN
-        where the latter is 0.
+        """Divide the sum of the numerators by the sum of the denominators on each bootstrap resample. The
+        ratio is NaN where the denominators sum to 0.
 
         Returns [rows, resamples]. `numerators` is [columns, units], `denominators` [columns, units] or [1,
         units].
@@ -86,8 +85,8 @@ class ClusterHalves(ClusterBootstrap):
     def compute_ratios_in_random_halves(
         self, numerators: FloatArray, denominators: FloatArray, cluster_numbers: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Divide the sum of the numerators by that of the denominators, once in the first half of each split
-        and once in the second.
+        """Divide the sum of the numerators by the sum of the denominators, in the first half of each random
+        split and in the second half.
         """
         columns = np.concatenate([numerators, denominators])
         first_sums = self.compute_sums_on_resamples(columns, cluster_numbers)
@@ -102,8 +101,8 @@ class ClusterHalves(ClusterBootstrap):
 def _draw_cluster_weights_by_hashing(
     key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray
 ) -> FloatArray:
-    """Return how often each resample contains each cluster: a random number that depends only on the key, the
-    cluster and the resample.
+    """Return how often each bootstrap resample contains each cluster: a random number that depends only on
+    key, cluster and resample.
     """
     start = hash_integers(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
     # −(−n // 4) rounds n / 4 up.

@@ -14,8 +14,8 @@ _MAX_GROUPS = 10
 
 
 def group_similar_rows(agreement_matrix: FloatArray) -> tuple[LongArray, LongArray]:
-    """Divide the rows of a symmetric matrix of agreements into groups of similar rows, and order them by
-    similarity.
+    """Divide items into groups of similar items, given a symmetric matrix that says how much every two agree.
+    Also order them by similarity.
 
     Returns the order of the leaves, and the group of each row, numbered from 0 in that order. Average linkage
     on the distance 1 - agreement, leaves ordered so that neighbours are close (Bar-Joseph, Gifford and
@@ -33,8 +33,8 @@ def group_similar_rows(agreement_matrix: FloatArray) -> tuple[LongArray, LongArr
 
 
 def _cut_tree_by_silhouette(tree: FloatArray, distances: FloatArray, leaf_order: LongArray) -> LongArray:
-    """Divide the rows of a cluster tree into the best number of groups from 2 to 10, and return the group of
-    each row.
+    """Divide the leaves of a cluster tree into the number of groups, from 2 to 10, that separates them best.
+    Returns the group of each leaf.
 
     All rows are in one group if no cut has a positive silhouette. Groups are numbered in the order of the
     leaves.
@@ -53,8 +53,8 @@ def _cut_tree_by_silhouette(tree: FloatArray, distances: FloatArray, leaf_order:
 
 
 def mean_silhouette(distances: FloatArray, group_of_row: NDArray[np.integer]) -> float:
-    """Compute how much closer rows are to their own group than to the nearest other group, from -1 to 1 on
-    average.
+    """Compute the mean silhouette: how much closer rows are to their own group than to the nearest other
+    group, from -1 to 1.
 
     The mean over rows of (b - a) / max(a, b) (Rousseeuw, 1987): a is the mean distance to the other rows of
     the same group, b that to the nearest other group; a row that is alone in its group counts as 0.

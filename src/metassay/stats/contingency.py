@@ -46,8 +46,8 @@ def chi_square_test(right_counts: FloatArray, total_counts: FloatArray) -> Conti
 
 
 def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> FloatArray:
-    """Compute Pearson's chi-square statistic for counts of right outcomes. The last axis of the arrays is the
-    group.
+    """Compute Pearson's chi-square statistic from the numbers of right outcomes and of all outcomes. The last
+    axis is the group.
 
     Σ (right - expected)² / (expected · (1 - share)); 0 if all outcomes are alike.
     """
@@ -59,8 +59,8 @@ def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> 
 
 
 def cochran_mantel_haenszel_test(right_counts: FloatArray, total_counts: FloatArray) -> ContingencyTest:
-    """Test whether groups differ in their share of right outcomes when only outcomes of the same stratum are
-    compared.
+    """Test whether groups differ in their share of right outcomes within strata: only outcomes of the same
+    stratum are compared.
 
     The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978): g is the sum over strata of observed
     minus expected right outcomes, V its hypergeometric covariance, and the degrees of freedom are the rank of

@@ -51,8 +51,7 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
 
 
 def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
-    """Return the correlation of each value with the next one, and the one-sided p-value that it is positive
-    by chance.
+    """Compute the correlation between each value of a series and the next value, and its one-sided p-value.
 
         r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²
 
@@ -77,11 +76,11 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
 def williams_test(
     correlation_a: float, correlation_b: float, correlation_ab: float, system_count: int
 ) -> float:
-    """Test whether one of two correlations with the same third variable is larger (Williams, 1959), and
-    return the one-sided p-value.
+    """Compute the one-sided p-value of Williams' test (1959): whether metric a correlates better with human
+    scores than metric b.
 
-    Returns the one-sided p-value. `correlation_ab` is the correlation of the two metrics, `system_count` the
-    number of systems:
+    `correlation_a` and `correlation_b` are the correlations of two metrics with human scores,
+    `correlation_ab` is the correlation of the two metrics, and n the number of systems:
 
         t = (r_a - r_b) √( (n-1)(1+r_ab) / (2 K (n-1)/(n-3) + (r_a+r_b)²/4 (1-r_ab)³) ),  n - 3 degrees
         K = 1 - r_a² - r_b² - r_ab² + 2 r_a r_b r_ab
@@ -110,8 +109,8 @@ def williams_test(
 def correlate_system_scores(
     statistic: str, human_scores: FloatArray, metric_scores: FloatArray, *, exact: bool = False
 ) -> FloatArray:
-    """Correlate the human scores with the metric scores of the systems, which are the last axis. Each row
-    gives one correlation.
+    """Correlate human scores with metric scores over systems, which are the last axis. Each row gives one
+    correlation.
 
     Means of many scores tie if they are equal up to rounding; with `exact`, for scores as they were given,
     only if they are equal.
@@ -131,8 +130,8 @@ def correlate_system_scores(
 def compute_system_correlation_differences_after_exchange(
     correlation_name: str, human_means: FloatArray, metric_scores: FloatArray, score_exchanges: ScoreExchanges
 ) -> Float32Array:
-    """Exchange scores between every two metrics as random draws say, and compute by how much their
-    correlations with human scores then differ.
+    """Exchange scores between every two metrics at random, and compute by how much their correlations with
+    human scores then differ.
 
     Returns [draws, pairs]. `human_means` has the mean score of each system; `metric_scores` are standardised,
     [metrics, systems, segments].
@@ -184,8 +183,8 @@ def _fill_correlation_differences_after_exchange(
     exchanged_sums: FloatArray,
     correlation_differences: Float32Array,
 ) -> None:
-    """Write to `correlation_differences` how much the correlations of every two metrics with human scores
-    differ after each random exchange of scores.
+    """Write to `correlation_differences` by how much the correlations of every two metrics with human scores
+    differ after each random exchange.
     """
     draws, metrics, systems = exchanged_sums.shape
     first = np.empty(systems)
@@ -206,7 +205,7 @@ def _fill_correlation_differences_after_exchange(
 
 @kernel
 def _correlate_vectors(correlation_number: int, x: FloatArray, y: FloatArray, tie_tolerance: float) -> float:
-    """Compute the correlation of two vectors that a code stands for, such as Pearson's or Kendall's."""
+    """Compute a correlation of two vectors. The number says which one, such as Pearson's or Kendall's."""
     if correlation_number == _PEARSON:
         return _pearson_correlation(x, y)
     if correlation_number == _SPEARMAN:
@@ -257,7 +256,7 @@ def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
 def _compute_kendall_tau_or_pairwise_accuracy(
     correlation_number: int, x: FloatArray, y: FloatArray, tie_tolerance: float
 ) -> float:
-    """Compute Kendall's tau-b or tau-c of two vectors, or the share of the pairs of values that both vectors
+    """Compute Kendall's tau-b or tau-c of two vectors, or the share of pairs of positions that both vectors
     order alike.
     """
     n = len(x)

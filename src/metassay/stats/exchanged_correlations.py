@@ -25,8 +25,8 @@ def build_correlation_difference_function(
     by_rank: bool,
     per_system: bool = False,
 ) -> ExchangeStatistic:
-    """Build a function that takes random exchanges of scores between every two metrics, and returns by how
-    much their correlations with human scores then differ.
+    """Build a function that exchanges scores between every two metrics, and returns by how much their
+    correlations with human scores then differ.
 
     `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. `sum_within_clusters`
     sums segments to the units that are exchanged, such as documents. With `by_rank` every metric is replaced
@@ -70,8 +70,8 @@ def build_correlation_difference_function(
 def _compute_mean_correlation_from_sums(
     metric_score_sums: list[FloatArray], score_count: int, human_square_sums: FloatArray
 ) -> FloatArray:
-    """Compute correlations from sums of scores, squares and products, and average those that are defined. NaN
-    if none is.
+    """Compute correlations from sums of scores, squares and products, and average those that are defined. The
+    mean is NaN if none is.
     """
     x, xx, xh = metric_score_sums
     x_squares = xx - x * x / score_count

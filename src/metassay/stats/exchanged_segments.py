@@ -27,8 +27,8 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class SegmentExchangeTest:
-    """A test that exchanges the scores of whole segments between two metrics at random, prepared for many
-    pairs of metrics.
+    """Permutation test that exchanges the scores of whole segments between two metrics at random, prepared
+    for many pairs of metrics.
 
     Call it with a block of exchanges. Sum and sum of squares of the differences of two systems are linear in
     the mask of exchanged segments, so a draw takes two products per metric and pair of systems. For a pair of
@@ -50,8 +50,8 @@ class SegmentExchangeTest:
     pattern_of_metric: LongArray
 
     def __call__(self, exchanges: ScoreExchanges) -> Float32Array:
-        """Compute by how much the soft accuracies of the two metrics of each pair differ after each random
-        exchange of their scores.
+        """Compute by how much the two metrics of each pair differ in soft pairwise accuracy (SPA) after each
+        random exchange of their scores.
 
         It is SPA(A') - SPA(B'). Returns [draws, metric pairs].
         """
@@ -76,8 +76,8 @@ class SegmentExchangeTest:
         return np.ascontiguousarray(error_differences.T / len(first), dtype=np.float32)
 
     def compute_accuracies_before_exchange(self) -> FloatArray:
-        """Compute the soft accuracy of both metrics of each pair on the segments that both scored, without
-        any exchange.
+        """Compute the soft pairwise accuracy of both metrics of each pair on the segments that both scored,
+        without any exchange.
 
         Returns [metric pairs, 2].
         """
@@ -102,8 +102,8 @@ class SegmentExchangeTest:
     def _sum_rows_without_missing_segments(
         self, rows: FloatArray, is_exchanged: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Sum rows over all segments and over the exchanged ones, without the segments that are missing in
-        each pattern of missing scores.
+        """Sum each row over all segments and over the exchanged segments. Leaves out the missing segments of
+        each pattern in turn.
 
         `is_exchanged` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
         """
@@ -125,8 +125,8 @@ def prepare_segment_exchange_test(
     *,
     are_standardized: bool = False,
 ) -> SegmentExchangeTest:
-    """Prepare a test that exchanges the scores of whole segments between two metrics, some of which lack
-    scores of segments.
+    """Prepare a test that exchanges the scores of whole segments between two metrics. Metrics may lack the
+    scores of some segments.
 
     Metrics are standardised, unless they are already and have been summed over clusters since.
     """
@@ -163,8 +163,8 @@ def prepare_segment_exchange_test(
 def _compute_inverse_deviations_of_metric_pairs(
     metric_scores: FloatArray, metric_pairs: LongArray, is_selected_segment: BoolArray
 ) -> FloatArray:
-    """Return 1 / standard deviation for both metrics of each pair on some segments, so that their scores can
-    be exchanged.
+    """Compute 1 / standard deviation of both metrics of each pair on the selected segments, by which their
+    scores are scaled for exchanges.
 
     Returns [metric pairs, 2].
     """
@@ -187,8 +187,8 @@ def _add_p_value_error_differences_of_system_pair(
     upper_tail_table: FloatArray,
     error_differences: FloatArray,
 ) -> None:
-    """Add for one pair of systems by how much the p-value of one metric is closer to that of people than the
-    other's, after each exchange.
+    """Add for one pair of systems how much closer the p-value of metric A is to that of human scores than the
+    p-value of metric B, after each exchange.
 
     Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `difference_sums` and
     `exchanged_difference_sums` have first the differences, then the squared differences of all metrics. The

@@ -23,8 +23,8 @@ _ROUNDING = 1e-12
 
 
 class _ProductSums(NamedTuple):
-    """Products of the scores of every two systems, summed over segments: separately for two scores that stay,
-    for one of each, and for two exchanged scores.
+    """Sums over segments of products of the scores of two systems, separated by how many of the two scores
+    are exchanged between metrics.
 
     Two that stay and two exchanged ones are needed within a metric only, [metrics, systems, systems]; one of
     each between all metrics, [rows, rows].
@@ -41,7 +41,8 @@ def compute_soft_accuracy_differences_after_exchange(
     metric_pairs: LongArray,
     score_exchanges: ScoreExchanges,
 ) -> Float32Array:
-    """Exchange single scores of every two metrics, and compute by how much their soft accuracies then differ.
+    """Exchange single scores between every two metrics, and compute by how much the metrics then differ in
+    soft pairwise accuracy.
 
     Here system i under one metric is compared with system j under the other, so products between all metrics
     are needed: per draw one symmetric product over the exchanged segments, or over all cells.
@@ -72,8 +73,8 @@ def compute_sign_flip_accuracy_differences_after_exchange(
     score_exchanges: ScoreExchanges,
     sign_flips: FlipGroup,
 ) -> Float32Array:
-    """Exchange scores of every two metrics, and compute by how much their soft accuracies then differ, with
-    p-values from sign flips.
+    """Exchange scores between every two metrics, and compute by how much the metrics then differ in soft
+    pairwise accuracy, with sign-flip p-values.
 
     The flipped sums of A' are those of A minus its exchanged cells plus those of B, so they are computed once
     per draw and metric; the rest is counting, for every pair of metrics.
@@ -112,8 +113,8 @@ def compute_sign_flip_accuracy_differences_after_exchange(
 def compute_accuracy_differences_after_system_exchange(
     difference_table: Float32Array, score_exchanges: ScoreExchanges
 ) -> Float32Array:
-    """Exchange all scores of some systems between every two metrics, and compute by how much their soft
-    accuracies then differ.
+    """Exchange all scores of some systems between every two metrics, and compute by how much the metrics then
+    differ in soft pairwise accuracy.
 
     `difference_table` [metric pairs, system pairs, 4] is from
     `tabulate_accuracy_differences_by_exchanged_systems` or
@@ -130,8 +131,8 @@ def compute_accuracy_differences_after_system_exchange(
 def tabulate_accuracy_differences_by_exchanged_systems(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray
 ) -> Float32Array:
-    """Tabulate what each pair of systems adds to the difference in soft accuracy of two metrics, if both, one
-    or none of them is exchanged.
+    """Tabulate what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
+    two, one or none of them is exchanged.
 
     An effect is |p_B' - p_human| - |p_A' - p_human|, with normal p-values. Returns [metric pairs, system
     pairs, 4]. State 2 k + l: the first system is exchanged if k is 1, the second one if l is 1.
@@ -147,8 +148,7 @@ def tabulate_accuracy_differences_by_exchanged_systems(
 def tabulate_sign_flip_accuracy_differences_by_exchanged_systems(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray, sign_flips: FlipGroup
 ) -> Float32Array:
-    """Tabulate what each pair of systems adds to the difference in soft accuracy of two metrics, with
-    p-values from sign flips.
+    """Tabulate the same as `tabulate_system_exchanges`, with p-values from sign flips instead of normal ones.
 
     An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
     `tabulate_accuracy_differences_by_exchanged_systems`, with p-values from a group of sign flips.
@@ -170,7 +170,7 @@ def _create_empty_array_of_differences(draws: int, metric_pairs: LongArray) -> F
 def _sum_products_of_scores_by_exchange(
     scores_by_segment: Float32Array, all_products: Float32Array, score_exchanges: ScoreExchanges, draw: int
 ) -> _ProductSums:
-    """Multiply the scores of every two systems and metrics, and sum the products separately for scores that
+    """Multiply the scores of every two systems and sum the products over segments, separately for scores that
     stay and for exchanged ones.
     """
     systems = score_exchanges.rows.shape[1]
@@ -199,8 +199,7 @@ def _split_product_sums_by_exchange(
     is_exchanged_row: BoolArray,
     system_count: int,
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Split sums of products into those of scores that stay, of one that stays with an exchanged one, and of
-    exchanged ones.
+    """Split sums of products of two scores by how many of the two scores are exchanged: none, one or both.
 
     In an exchanged row, the segments that are not chosen are exchanged.
     """
@@ -230,8 +229,8 @@ def _split_product_sums_by_exchange(
 def _fill_score_products_after_exchange(
     product_sums: _ProductSums, metric: int, other_metric: int, products_after_exchange: FloatArray
 ) -> None:
-    """Compute the products of the scores of every two systems under a metric whose exchanged scores come from
-    another metric.
+    """Compute the sums of products of the scores of every two systems under one metric, after it took some
+    scores from another metric.
     """
     systems = len(products_after_exchange)
     for i in range(systems):
@@ -254,8 +253,8 @@ def _fill_soft_accuracy_differences_after_exchange(
     upper_tail_table: FloatArray,
     accuracy_differences: Float32Array,
 ) -> None:
-    """Compute the difference of the soft accuracies of every two metrics after one random exchange of scores,
-    with normal p-values.
+    """Compute by how much every two metrics differ in soft pairwise accuracy after one random exchange of
+    scores, with normal p-values.
     """
     systems = unexchanged_sums.shape[1]
     products = np.empty((systems, systems))
@@ -287,8 +286,8 @@ def _fill_sign_flip_accuracy_differences(
     tie_tolerance: np.float32,
     accuracy_differences: Float32Array,
 ) -> None:
-    """Compute the difference of the soft accuracies of every two metrics after one random exchange of scores,
-    with p-values from sign flips.
+    """Compute by how much every two metrics differ in soft pairwise accuracy after one random exchange of
+    scores, with p-values from sign flips.
     """
     _, systems, flips = flipped_sums.shape
     sums = np.empty((2, systems, flips), np.float32)
@@ -323,8 +322,8 @@ def _fill_accuracy_difference_table(
     upper_tail_table: FloatArray,
     difference_table: Float32Array,
 ) -> None:
-    """Compute what each pair of systems adds to the difference in soft accuracy of two metrics in each of its
-    four states, with normal p-values.
+    """Compute what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, for
+    all four ways to exchange its scores.
     """
     systems = score_sums.shape[1]
     errors = np.empty(4)
@@ -356,8 +355,8 @@ def _fill_sign_flip_accuracy_difference_table(
     tie_tolerance: np.float32,
     difference_table: Float32Array,
 ) -> None:
-    """Compute what each pair of systems adds to the difference in soft accuracy of two metrics in each of its
-    four states, with p-values from sign flips.
+    """Compute the same as `_fill_system_exchange_table`, with p-values from sign flips instead of normal
+    ones.
     """
     systems = flipped_sums.shape[1]
     errors = np.empty(4)
@@ -381,7 +380,9 @@ def _fill_sign_flip_accuracy_difference_table(
 def _fill_accuracy_differences_after_system_exchange(
     difference_table: Float32Array, is_exchanged_system: BoolArray, accuracy_differences: Float32Array
 ) -> None:
-    """Sum the entries of the table that fit the systems exchanged in each draw."""
+    """Average over pairs of systems the entries of the table that fit the systems whose scores are exchanged
+    in each draw.
+    """
     draws, systems = is_exchanged_system.shape
     pairs = difference_table.shape[1]
     states = np.empty(pairs, np.int64)

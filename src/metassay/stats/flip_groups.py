@@ -29,8 +29,8 @@ _ROWS_PER_BLOCK = 64
 
 @dataclass(frozen=True)
 class FlipGroup:
-    """A set of random sign assignments for segments, chosen so that sums under all of them can be computed
-    with few additions.
+    """A set of random sign assignments for segments, chosen so that sums under all of them need few
+    additions.
     """
 
     codes: LongArray
@@ -64,8 +64,8 @@ def draw_random_signs_of_segments(rng: np.random.Generator, flips: int, segments
 
 
 def compute_p_values_under_random_signs(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
-    """Compute for each pair of systems the p-value that the first is better by chance, from score sums under
-    random signs.
+    """Compute for each pair of systems the p-value that the first scores higher by chance, by changing the
+    signs of scores at random.
     """
     sums = flip_group.sum_scores_under_random_signs(scores.T[:, None].astype(np.float32))[0]
     tolerance = compute_tie_tolerance(scores[None])
@@ -115,7 +115,7 @@ def _fill_score_sums_for_each_sign_flip(
     segments_to_sum: LongArray,
     score_sums: Float32Array,
 ) -> None:
-    """Sum each column of scores over segments under each random sign assignment, and write the results to
+    """Sum each column of scores over segments, once for each random sign assignment, and write the sums to
     `score_sums`.
 
     `score_sums` is [rows, flips].

@@ -19,8 +19,8 @@ from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Isotonic fits (non-decreasing functions of a score) averaged over each group of outputs, for a fit to
-    all outputs and one per group.
+    """Means over each group of outputs of isotonic fits (non-decreasing functions of a score), one fit to all
+    outputs and one to each group.
 
     Arrays are [groups] or [resamples, groups]; NaN where a resample does not contain a group.
     """
@@ -50,8 +50,8 @@ def fit_isotonic_by_group(
     clusters: LongArray,
     resample_counts: Counts,
 ) -> GroupFits:
-    """Fit a non-decreasing function of the scores to the values of all outputs and to those of each group,
-    also on resamples.
+    """Fit a non-decreasing function of the scores to all outputs and to each group of outputs, on the data
+    and on bootstrap resamples.
     """
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1

@@ -14,7 +14,7 @@ Hashes = NDArray[np.uint64]
 
 
 class DistinctHashes(NamedTuple):
-    """The distinct hashes among rows that may repeat some. They are numbered in the order of their first
+    """The distinct hashes of an array in which some are repeated, numbered in the order of their first
     occurrence.
 
     `first_rows` is the row where each occurs first, `numbers` the number of each row's hash, and
@@ -45,7 +45,8 @@ def argsort_hashes(hashes: Hashes) -> LongArray:
 
 
 def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
-    """Find the distinct 128-bit hashes among rows, and number them in the order of their first occurrence.
+    """Find the distinct 128-bit hashes of an array with one hash per row, and number them in the order of
+    their first occurrence.
 
     >>> hashes = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
     >>> [part.tolist() for part in find_distinct_hashes(hashes)]

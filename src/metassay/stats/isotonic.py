@@ -187,8 +187,8 @@ def refit_isotonic_with_permuted_residuals(
     group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Permute the residuals of a fit, fit the new values again, and return by how much each group's mean
-    differs from this fit.
+    """Add permuted residuals to a fit, fit the sums again, and return for each group of outputs by how much
+    the new fit exceeds the sums on average.
 
     Returns [rows, groups]. The values of a row are `fitted_values + residuals[permutations[row]]`. Its
     deviation in a group is the mean of the fit to these values minus the mean of the values. All weights are
@@ -286,8 +286,8 @@ def _fill_isotonic_fit(
 def _interpolate_isotonic_fit(
     block_count: int, knots: FloatArray, fitted_values: FloatArray, buffers: _FitBuffers
 ) -> None:
-    """Write the fitted value at every distinct score to `fitted_values`, given the blocks on which the fit is
-    constant.
+    """Write the fitted value at each distinct score to `fitted_values`, given the blocks of scores on which
+    the fit is constant.
 
     The fit is constant on a block, linear between blocks, and constant outside them.
     """
@@ -336,8 +336,8 @@ def _sum_values_at_distinct_scores(
 
 @kernel
 def _pool_adjacent_violators(score_count: int, buffers: _FitBuffers) -> int:
-    """Merge neighbouring distinct scores until the block means increase. Write the blocks to the buffers, and
-    return their number.
+    """Merge neighbouring distinct scores into blocks until block means increase. Write the blocks to the
+    buffers, and return their number.
 
     Most time goes into mispredicted branches, so a block absorbs all following knots that do not rise before
     it looks back.
@@ -379,8 +379,8 @@ def _fill_group_means_of_isotonic_fit(
     group_of_output: LongArray,
     group_means: FloatArray,
 ) -> None:
-    """Write the weighted mean of the fit in each group of outputs to `group_means`. It is NaN for a group
-    without weight.
+    """Write the weighted mean of the fit over each group of outputs to `group_means`. A group without weight
+    gets NaN.
     """
     knots = sorted_scores.knots
     knot_of_score = sorted_scores.knot_of_score
@@ -427,8 +427,10 @@ def _fill_group_sums_for_each_score_row(
     buffers: _FitBuffers,
     group_sums: FloatArray,
 ) -> None:
-    """Fit the values on each row of scores, and write the sums of the fit by group. Rows are sorted, and the
-    last bits of a score hold its position.
+    """Fit a function of each row of scores to the values, and write the sum of the fit over each group of
+    outputs to `group_sums`.
+
+    Rows are sorted, and the last bits of a score are the position of its output.
     """
     size = len(weights)
     position_mask = (1 << position_bits) - 1
@@ -478,7 +480,7 @@ def _fill_group_deviations_for_permuted_residuals(
     deviation_sums: FloatArray,
 ) -> None:
     """Fit the values with each permutation of the residuals, and write the weighted sum of fit minus values
-    in each group.
+    over each group of outputs.
     """
     weighted_values = np.empty(len(output_order))
     output_sums = np.empty(len(output_order))
@@ -510,8 +512,8 @@ def _fill_group_deviations_for_permuted_residuals(
 
 @kernel
 def _find_constant_intervals_of_isotonic_fit(score_count: int, buffers: _FitBuffers) -> int:
-    """Find the blocks on which an isotonic fit is constant, from cumulative sums at the distinct scores, and
-    return their number.
+    """Find the blocks of scores on which an isotonic fit is constant, from cumulative sums at the distinct
+    scores. Return their number.
 
     The fit is the slope of the greatest convex minorant of the points (cumulative weight, cumulative sum)
     (Barlow et al., 1972). Few points touch the minorant. The minorant of every 16th point lies on or above
@@ -550,8 +552,8 @@ def _find_constant_intervals_of_isotonic_fit(score_count: int, buffers: _FitBuff
 
 @kernel
 def _compute_mean_from_cumulative_sums(start: int, end: int, buffers: _FitBuffers) -> float:
-    """Compute the mean of the values between two points of the cumulative sums. It is 0 if rounding made
-    their weight 0.
+    """Compute the mean of the values between two positions from cumulative sums. It is 0 if their weight is
+    0.
     """
     weight = buffers.cumulative_weights[end] - buffers.cumulative_weights[start]
     if weight == 0.0:
@@ -596,7 +598,9 @@ def _fill_group_means_for_each_resample(
     original_means: FloatArray,
     resampled_means: FloatArray,
 ) -> None:
-    """Fit the values on each resample, and write the means of each fit by group of outputs to two arrays."""
+    """Fit the values on each resample, and write the mean of each fit over the original and over the
+    resampled outputs of each group.
+    """
     resampled_weights = np.empty(len(weights))
     for b in range(len(resample_counts)):
         for p in range(len(weights)):

@@ -33,8 +33,8 @@ _PRIOR_UNITS = 1.0  # units of the largest possible variance in each group: a fe
 
 
 class PermutationPValues(NamedTuple):
-    """P-values of a permutation test, one per column of outcomes: for the column alone, and corrected for
-    testing all columns.
+    """P-values of a permutation test, one per column of outcomes: `p` for the column alone, `p_family`
+    corrected for testing all columns.
     """
 
     p: FloatArray
@@ -51,8 +51,7 @@ def run_label_permutation_test(
     permutations: int = 999,
     workers: int = 1,
 ) -> PermutationPValues:
-    """Test whether groups differ in their share of right outcomes, by comparing the data with random
-    permutations of the group labels.
+    """Test whether groups differ in their share of right outcomes, by permuting the group labels at random.
 
     `total_counts` is [units, columns], or [units, 1] if all columns share it. Units are sorted by block;
     block b is `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g
@@ -111,8 +110,8 @@ def run_label_permutation_test(
 def _count_extreme_permutations(
     permuted_statistics: FloatArray, observed_statistics: FloatArray
 ) -> LongArray:
-    """Count for each column the permutations whose statistic is at least as extreme as the observed one, plus
-    1 for the observed labels.
+    """Count for each column the permutations whose statistic is at least as extreme as the observed one. The
+    observed labels count as one.
 
     Returns [columns]. Both arrays are [2 statistics, permutations, columns]; the statistic with more extreme
     permutations decides.
@@ -126,7 +125,7 @@ def _count_extreme_permutations(
 def _subtract_expected_correct_counts(
     correct_counts: IntArray, total_counts: IntArray, block_starts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Subtract from the right outcomes of each unit those expected from the share of its block. Also return
+    """Subtract from the number of right outcomes of each unit the number expected from its block. Also return
     the largest possible variance.
 
     That is the mean square of a residual if each unit were all right or all wrong, [columns].
@@ -155,8 +154,8 @@ def _sum_rows_by_block(values: IntArray, block_starts: LongArray) -> LongArray:
 def _compute_welch_and_brown_forsythe_statistics(
     group_sums: FloatArray, largest_possible_variance: FloatArray
 ) -> FloatArray:
-    """Compute Welch's statistic and that of Brown and Forsythe for differences between groups, for each
-    permutation.
+    """Compute two statistics for differences between groups for each permutation: Welch's, and Brown and
+    Forsythe's.
 
     NaN with fewer than two groups that have more than one unit.
     """
@@ -224,8 +223,8 @@ def _sum_residuals_by_permuted_group(
     permutation_number: int,
     is_permuted: bool,
 ) -> FloatArray:
-    """Sum residuals, their squares, totals and numbers of units by group, after one random permutation of the
-    group labels.
+    """Shuffle the group labels, and sum over each group the residuals, their squares, the numbers of outcomes
+    and the numbers of units.
 
     If `is_permuted`, the labels are first permuted within blocks (Fisher–Yates).
     """

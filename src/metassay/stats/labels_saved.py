@@ -37,17 +37,15 @@ _BLOCK_SIZE = 2**18  # series times clusters in memory at once; about 25 arrays 
 
 @dataclass(frozen=True)
 class JackknifedShare:
-    """An estimated share of human labels that a metric saves, with the jackknife pseudo-values from which its
-    interval is computed.
+    """Estimated share of human labels that a metric makes unnecessary, with jackknife pseudo-values from
+    which its interval is computed.
     """
 
     value: float
     pseudo_values: FloatArray
 
     def compute_confidence_interval(self) -> IntervalEstimate:
-        """Return the share with its 95 % confidence interval, from the spread of the pseudo-values of the
-        clusters.
-        """
+        """Return the share with its 95 % confidence interval, computed from the jackknife pseudo-values."""
         cluster_count = len(self.pseudo_values)
         if cluster_count < 2:
             return IntervalEstimate(self.value, np.nan, np.nan)
@@ -104,8 +102,8 @@ def jackknife_labelling_effort_saved(
 def _compute_effort_saved_without_each_cluster(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
-    """Compute for each row of scores the share of human labels saved, first with all clusters, and then
-    without each one of them.
+    """Compute for each row of scores the share of human labels saved, first with all clusters, then without
+    each of them in turn.
 
     Returns [series, 1 + clusters].
     """
@@ -165,7 +163,7 @@ def _sum_score_products_by_cluster(
 def _compute_squared_correlation_across_clusters(
     moment_sums: FloatArray, product_sums: FloatArray
 ) -> FloatArray:
-    """Estimate the squared correlation of human and metric scores, multiplying only covariances from
+    """Estimate the squared correlation of human and metric scores from products of covariances that come from
     different clusters.
 
     `moment_sums` are totals over a subset of clusters, `[6, series, subsets]`, and `product_sums` the sums

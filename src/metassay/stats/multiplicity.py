@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.intervals import compute_interval_widening_factor
 
+_LEVEL = 0.95
 # The standard deviation of a difference is at least that of this many observations.
 _MIN_OBSERVATIONS = 0.5
 
@@ -57,10 +58,10 @@ def adjust_p_values_by_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
 
 
 def select_candidates_that_may_be_best(
-    estimates: FloatArray, resamples: FloatArray, cluster_count: int, level: float = 0.95
+    estimates: FloatArray, resamples: FloatArray, cluster_count: int
 ) -> tuple[BoolArray, FloatArray]:
-    """Select the candidates that may be the best at a confidence level. Also return, for each, the p-value of
-    the hypothesis that it is the best.
+    """Select the candidates that are not significantly worse than any other. Also return for each the p-value
+    of the hypothesis that it is the best.
 
     For candidate m the largest standardised lead over it,
 
@@ -68,7 +69,7 @@ def select_candidates_that_may_be_best(
 
     is compared with the distribution of the same maximum around the truth in the paired resamples
     [candidates, resamples]. If m were the best, no true lead would be positive, so the best candidate is
-    dropped in at most 1 - level of cases (Gupta, 1965; Hsu, 1981). Resamples are widened for few clusters. A
+    dropped in at most 5 % of cases (Gupta, 1965; Hsu, 1981). Resamples are widened for few clusters. A
     candidate without estimate (NaN) is not selected; with a single cluster all others are.
     """
     p = np.zeros(len(estimates))
@@ -79,17 +80,17 @@ def select_candidates_that_may_be_best(
     estimates = estimates[defined]
     draws = resamples[defined]
     deviations = draws[:, ~np.isnan(draws).any(axis=0)] - estimates[:, None]
-    deviations *= float(compute_interval_widening_factor(np.array(cluster_count), level))
+    deviations *= float(compute_interval_widening_factor(np.array(cluster_count)))
     spreads = _compute_standard_errors_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
     p[defined] = _compute_p_values_of_being_best(estimates, deviations, spreads)
-    return defined & (p > 1 - level), p
+    return defined & (p > 1 - _LEVEL), p
 
 
 def _compute_standard_errors_of_row_differences(
     resample_deviations: FloatArray, smallest_standard_error: float
 ) -> FloatArray:
-    """Return the standard deviation of the difference of every two rows of an array, or
-    `smallest_standard_error` if that is larger.
+    """Compute the standard deviation of the difference between every two rows, but at least
+    `smallest_standard_error`.
 
     A smaller one comes from two candidates that happen never to differ.
     """

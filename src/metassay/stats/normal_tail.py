@@ -21,7 +21,9 @@ UPPER_TAIL: FloatArray = ndtr(
 def interpolate_normal_p_value(
     difference_sum: float, square_sum: float, upper_tail_table: FloatArray
 ) -> float:
-    """Return the probability that a normal variable exceeds total / √squares, interpolated in a table."""
+    """Return the probability that a normal variable exceeds the sum divided by the root of the square sum,
+    interpolated in a table.
+    """
     if square_sum <= 0.0:
         return 0.5
     z = min(max(difference_sum / np.sqrt(square_sum), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)

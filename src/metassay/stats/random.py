@@ -44,7 +44,7 @@ NUMBERS_OF_SYSTEMS = 2
 
 
 def spawn_random_generator(seed: int, *key: int) -> np.random.Generator:
-    """Create a random generator from a seed and a key of integers. Generators with different keys are
+    """Create a random generator from a seed and one or more integers. Generators with different integers are
     independent.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

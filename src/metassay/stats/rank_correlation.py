@@ -17,8 +17,8 @@ from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute the AP correlation of two rankings, in which disagreements at the top count more (Yilmaz, Aslam
-    and Robertson, 2008).
+    """Compute the AP (average precision) correlation of two rankings, in which disagreements at the top count
+    more (Yilmaz, Aslam and Robertson, 2008).
 
     With C(i) the items above rank i of `estimate` that `reference` also puts above the item at rank i:
 
@@ -148,8 +148,8 @@ def _are_all_scores_tied(scores: FloatArray) -> bool:
 
 
 def _compute_tau_ap_b_for_reference(reference: FloatArray, estimate: FloatArray) -> float:
-    """Compute the AP correlation with ties in one direction: `reference` decides which items are ordered
-    right.
+    """Compute the AP correlation in one direction, where either vector may have ties: `reference` decides
+    which items are ordered right.
     """
     precedes = estimate[:, None] > estimate  # [above, below]
     concordant = (precedes & (reference[:, None] > reference)).sum(axis=0)
@@ -177,7 +177,7 @@ def correlate_rows(first_rows: FloatArray, second_rows: FloatArray, statistic: s
 
 
 def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
-    """Compute the rank correlation of every two rows of an array, as a symmetric matrix.
+    """Compute the rank correlation of every two rows of an array.
 
     The matrix is symmetric: for tau_ap, the earlier of two rows is the reference.
     """
@@ -286,8 +286,8 @@ def _find_signs_of_differences(first: FloatArray, second: FloatArray) -> NDArray
 
 
 def _compute_item_weights_from_ranks(scores: FloatArray, tie_breaking_scores: FloatArray) -> FloatArray:
-    """Compute the weight 1 / (rank + 1) of each item, where ranks from 0 follow the scores `scores`, and ties
-    in `scores` follow `tie_breaking_scores`.
+    """Rank the items by score from 0, and compute the weight 1 / (rank + 1) of each item. Equal scores are
+    ranked by `tie_breaking_scores`.
     """
     places = np.arange(len(scores))[:, None]
     ranks = []

@@ -92,8 +92,8 @@ def _compute_lower_bound_of_metric_regret(
     accuracy_differences: Sequence[FloatArray],
     resampled_differences: Sequence[FloatArray],
 ) -> float:
-    """Sum over contexts by how much some metric is certainly better than the one in use. All these
-    differences are certain together.
+    """Compute a lower bound for the accuracy lost by using one metric everywhere, from the differences that
+    are certain in all contexts together.
     """
     largest_deviation = np.zeros(resampled_differences[0].shape[1])
     spreads = []

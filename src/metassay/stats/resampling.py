@@ -48,7 +48,7 @@ def draw_random_segment_subsets(
 
 def draw_cluster_counts(cluster_count: int, resamples: int, seed: int) -> NDArray[np.uint32]:
     """Draw as many clusters with replacement as there are, for each resample. Return how often each resample
-    (row) contains each.
+    (row) contains each cluster.
 
     Returns [resamples, clusters].
     """
@@ -71,8 +71,8 @@ def map_bootstrap_resamples(
     sample_size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray:
-    """Draw bootstrap resamples of units in blocks, call a function on the weights of each block, and
-    concatenate the results.
+    """Draw bootstrap resamples in blocks, call a function with how often each resample contains each unit
+    (such as a segment), and join the results.
 
     Weights are [draws, units]. Resamples have `sample_size` units, by default as many as there are.
     """
@@ -85,8 +85,8 @@ def map_bootstrap_resamples(
 def draw_random_subsets_in_blocks(
     unit_count: int, subset_size: int, draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
-    """Yield random subsets of units in blocks of rows. A row has weight 1 for units in the subset, and 0 for
-    others.
+    """Yield random subsets in blocks of rows. A row has a 1 for each unit (such as a segment) in the subset,
+    and a 0 for all others.
 
     Weights are [draws, units].
     """
@@ -98,8 +98,8 @@ def draw_random_subsets_in_blocks(
 def _draw_bootstrap_resamples_in_blocks(
     unit_count: int, sample_size: int, draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
-    """Yield bootstrap resamples of units in blocks of rows. A row says how often a resample contains each
-    unit.
+    """Yield bootstrap resamples in blocks of rows. A row says how often a resample contains each unit, such
+    as a segment.
 
     Weights are [draws, units].
     """

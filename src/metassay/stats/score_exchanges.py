@@ -27,7 +27,9 @@ _ROUNDING_ERROR = 1e-13
 
 @dataclass(frozen=True)
 class ScoreExchanges:
-    """Which scores, by system and segment, are exchanged between two metrics in each random draw.
+    """Which scores are exchanged between two metrics in each random draw, by system and segment.
+
+    A score is exchanged if either its row or its column is marked, but not both, or if its cell is marked.
 
     `rows` is [draws, systems], `columns` [draws, segments], `cells` [draws, systems, segments].
     """
@@ -45,7 +47,7 @@ class ScoreExchanges:
         return cls(np.zeros((1, system_count), bool), np.zeros((1, segment_count), bool))
 
     def sum_exchanged_scores(self, metric_scores: FloatArray) -> FloatArray:
-        """Sum the exchanged scores of every metric and system in each draw.
+        """Sum the exchanged scores of each metric and system in each draw.
 
         Returns [draws, metrics, systems].
         """
@@ -114,8 +116,8 @@ def compute_statistic_differences_after_random_exchanges(
     stream: int = 0,
     workers: int | None = None,
 ) -> Float32Array:
-    """Exchange scores between metrics at random many times, and compute the difference of a statistic between
-    every two metrics each time.
+    """Exchange scores between metrics at random many times, and compute each time by how much every two
+    metrics differ in a statistic.
 
     Returns [metric pairs, draws]. The result does not depend on the number of workers.
     """
@@ -135,7 +137,9 @@ def compute_statistic_differences_after_random_exchanges(
 def draw_random_score_exchanges_in_blocks(
     exchange_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, ScoreExchanges]]:
-    """Yield random exchanges of scores in blocks of draws, each with the number of its first draw."""
+    """Yield random exchanges of scores between metrics in blocks of draws, each with the number of its first
+    draw.
+    """
     if exchange_kind not in EXCHANGE_KINDS:
         raise UnknownName("kind of swap", exchange_kind, EXCHANGE_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
@@ -149,7 +153,9 @@ def draw_random_score_exchanges_in_blocks(
 def _draw_score_exchanges(
     exchange_kind: str, rng: np.random.Generator, draw_count: int, system_count: int, segment_count: int
 ) -> ScoreExchanges:
-    """Draw at random which scores are exchanged: those of segments, of systems, of both, or single scores."""
+    """Draw at random which scores are exchanged between metrics: those of segments, of systems, of both, or
+    single scores.
+    """
     if exchange_kind == "cells":
         cells = rng.random((draw_count, system_count, segment_count), dtype=np.float32) < 0.5
         return ScoreExchanges(

@@ -42,8 +42,8 @@ def compute_normal_p_values(scores: FloatArray) -> FloatArray:
 
 
 def compute_weighted_p_values_of_system_pairs(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
-    """Compute p-values of all pairs of systems for each metric by a normal approximation, once for each row
-    of segment weights.
+    """Compute p-values for all pairs of systems under each metric by a normal approximation, once for each
+    row of segment weights.
 
     Returns [metrics, draws, pairs].
     """
@@ -60,10 +60,10 @@ def compute_weighted_p_values_of_system_pairs(scores: FloatArray, segment_weight
 def compute_normal_p_values_from_sums(
     difference_sums: FloatArray, squared_difference_sums: FloatArray
 ) -> FloatArray:
-    """Return the probability that a normal variable with these squared differences exceeds each sum of
-    differences. It is 0.5 without differences.
+    """Compute p-values of pairs of systems by a normal approximation, from the sums of their score
+    differences and of the squared differences.
 
-    It is 1 - Phi(sum / √squares).
+    It is 1 - Phi(sum / √squares), the probability of a larger sum by chance; 0.5 if the systems never differ.
     """
     from scipy.special import ndtr
 
@@ -78,8 +78,8 @@ def compute_normal_p_values_from_sums(
 
 
 def estimate_normal_approximation_errors_of_p_values(scores: FloatArray) -> FloatArray:
-    """Estimate by how much the normal approximation is wrong for the p-value of each pair of systems, from
-    the kurtosis of the differences.
+    """Estimate by how much the normal approximation of the p-value is wrong for each pair of systems, from
+    the kurtosis of the score differences.
 
     Signs are symmetric, so the first term is that of the kurtosis,
 
@@ -133,7 +133,7 @@ def find_better_system_of_each_pair(scores: FloatArray) -> NDArray[np.int8]:
 
 def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flip_count: int) -> FloatArray:
     """Compute for each pair of systems the p-value that the first scores higher by chance, by changing the
-    signs of differences at random.
+    signs of score differences at random.
 
     Counting ties half makes p_ij + p_ji = 1, so that the order of the systems does not matter.
     """
@@ -207,7 +207,7 @@ def draw_sign_flips(rng: np.random.Generator, flips: int, segments: int) -> Bool
 
 
 def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
-    """Sum each row of differences under random signs, once for each draw. All rows share the signs.
+    """Sum each row of differences many times, each time with random signs. All rows share the signs.
 
     Returns [rows, draws].
     """
@@ -220,8 +220,8 @@ def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, dr
 def _count_flips_where_second_system_wins(
     flipped_score_sums: FloatArray, tie_tolerances: FloatArray, half_win_counts: NDArray[np.int64]
 ) -> None:
-    """Add 2 to the count of a pair for each draw in which its first system has the lower sum, and 1 for each
-    tie.
+    """Count for each pair of systems how often the second has the higher score sum under random signs. A win
+    adds 2, a tie 1.
     """
     metrics, systems, flips = flipped_score_sums.shape
     for m in range(metrics):

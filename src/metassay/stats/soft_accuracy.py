@@ -20,8 +20,8 @@ FLIPS = 1000
 
 
 def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> FloatArray:
-    """Compute how well p-values of a metric agree with those of people: 1 minus their mean absolute
-    difference over pairs of systems.
+    """Compute soft pairwise accuracy: 1 minus the mean absolute difference between the p-values of a metric
+    and those of human scores.
 
     It is 1 - |human_p_values - metric_p_values|, averaged over the last axis.
     """
@@ -56,7 +56,8 @@ def estimate_soft_pairwise_accuracies(
 def average_approximation_errors_of_p_values(
     human_scores: FloatArray, metric_scores: FloatArray
 ) -> FloatArray:
-    """Estimate by how much the approximate p-values of each metric are wrong, averaged over pairs of systems.
+    """Estimate by how much the normal approximation of p-values is wrong for each metric, averaged over pairs
+    of systems.
 
     It is the larger one of the error for the metric and that for the human scores.
     """

@@ -122,7 +122,7 @@ def radix_sort_scores(score_bits: BitArray, sorting_buffers: SortingBuffers) -> 
 
 @kernel
 def is_distinctly_larger(score: float, previous_score: float) -> bool:
-    """Return whether a score exceeds the last distinct score by more than a rounding error."""
+    """Return whether a score exceeds a previous score by more than a rounding error."""
     gap = score - previous_score
     return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(previous_score))
 

@@ -10,7 +10,7 @@ from metassay.stats.streams import FIRST_FACTOR, SECOND_FACTOR, SPLITMIX_STEP
 
 @kernel
 def hash_integer_in_compiled_code(integer: np.uint64) -> np.uint64:
-    """Turn a 64-bit integer into a random-looking one in compiled code, as `hash_integer` does."""
+    """Turn a 64-bit integer into a random-looking one. This is `hash_integer` in compiled code."""
     integer = (integer ^ (integer >> np.uint64(30))) * FIRST_FACTOR
     integer = (integer ^ (integer >> np.uint64(27))) * SECOND_FACTOR
     return integer ^ (integer >> np.uint64(31))

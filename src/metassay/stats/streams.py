@@ -30,7 +30,7 @@ SPLITMIX_STEP = np.uint64(_INCREMENT)
 
 
 class Stream:
-    """A sequence of random numbers for one output and one perturbation, which depends only on their seed.
+    """Generator of random numbers for one output and one perturbation. The numbers depend only on the seed.
 
     >>> seed = derive_seed_from_name(compute_output_seed(0, "17", "a b c"), "removal")
     >>> Stream(seed).draw_integer_below(3) == Stream(seed).draw_integer_below(3)
@@ -70,21 +70,17 @@ def compute_output_seed(seed: int, item: str, text: str) -> int:
 
 
 def compute_output_seeds(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
-    """Compute the 64-bit seed for the random numbers of each of many outputs."""
+    """Compute the 64-bit random seed of each of many outputs."""
     return np.fromiter((compute_output_seed(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 
 def derive_seed_from_name(output_seed: int, name: str) -> int:
-    """Derive from the random seed of an output another seed for the given name, such as that of a
-    perturbation.
-    """
+    """Derive a new random seed from the seed of an output and a name, such as the name of a perturbation."""
     return hash_integer(output_seed ^ _hash_name(name))
 
 
 def derive_seeds_from_name(output_seeds: Keys, name: str) -> Keys:
-    """Derive from the random seeds of many outputs other seeds for the given name, such as that of a
-    perturbation.
-    """
+    """Derive new random seeds from the seeds of outputs and a name, such as the name of a perturbation."""
     return hash_integers(output_seeds ^ np.uint64(_hash_name(name)))
 
 

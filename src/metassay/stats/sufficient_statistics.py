@@ -73,8 +73,7 @@ def sum_statistics_of_resamples(statistics: FloatArray, resample_counts: FloatAr
 def compute_scores_of_resamples(
     statistics: FloatArray, resample_counts: FloatArray, compute_score: FromStatistics
 ) -> FloatArray:
-    """Compute the score of each system on every resample from the summed sufficient statistics of its
-    segments.
+    """Compute the score of each system on each resample from sums of sufficient statistics.
 
     Returns [systems, draws].
     """

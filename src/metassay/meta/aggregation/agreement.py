@@ -245,7 +245,7 @@ def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
 
 @dataclass(frozen=True)
 class HumanCorrelations:
-    """Correlations between system scores and mean human scores, one for each way to aggregate metric scores."""
+    """Correlations between system scores and mean human scores, one for each way to aggregate scores."""
 
     systems: int
     by_aggregation: Mapping[str, float]

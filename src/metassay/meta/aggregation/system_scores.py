@@ -38,7 +38,7 @@ RESAMPLED_GROUPS = 5_000
 
 @dataclass(frozen=True)
 class ResamplingSettings:
-    """Settings for resampling: how many resamples to draw, of how many segments, and with which random seed."""
+    """Settings for resampling: how many resamples to draw, of how many segments, with which random seed."""
 
     resamples: int = 1000
     size: int = 1000

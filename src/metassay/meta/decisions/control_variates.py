@@ -254,7 +254,7 @@ def _estimate_mean_human_score_of_labelled_units(
 def _estimate_mean_human_score_on_resamples(
     resampled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimate the mean human score and its standard error on each bootstrap resample of items or documents."""
+    """Estimate the mean human score and its standard error on each resample of items or documents."""
     values = np.empty(len(resampled_units))
     standard_errors = np.empty(len(resampled_units))
     for draw in range(len(resampled_units)):

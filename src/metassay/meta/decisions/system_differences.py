@@ -177,7 +177,7 @@ def _fit_logistic_slopes_to_scaled_differences(
 
 
 def _measure_pairwise_accuracy(metric_differences: FloatArray, human_agreement: FloatArray) -> float:
-    """Compute the share of system pairs that a metric orders as people do. A tie of the metric counts half."""
+    """Compute the share of system pairs that a metric orders as people do. A tie counts half."""
     is_right = np.where(metric_differences == 0, 0.5, human_agreement > 0.5)
     return float(is_right.mean())
 

@@ -128,7 +128,7 @@ def measure_metric_bias_by_quality_of_systems(outputs: ScoredOutputs) -> list[Se
 def _measure_overrating_in_each_subset(
     output_subsets: Iterable[ScoredOutputs],
 ) -> Iterator[OutputsWithOverrating]:
-    """Yield each subset of outputs, together with how much the metric overrates each system in this subset."""
+    """Yield each subset of outputs with how much the metric overrates each system in this subset."""
     for subset in output_subsets:
         yield subset, measure_how_much_groups_are_overrated(subset)
 

@@ -33,7 +33,7 @@ class OverratingParts:
 
     @property
     def residual_range(self) -> float:
-        """How much more the metric overrates one system than another, apart from shrinkage towards the mean."""
+        """How much more the metric overrates one system than another, apart from shrinkage to the mean."""
         return float(compute_range_over_groups(self.residual))
 
 
