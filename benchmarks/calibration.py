@@ -39,7 +39,7 @@ from metassay.meta.dependence.deviations import (
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_p_values_of_equal_treatment_of_systems,
+    compute_p_values_of_equal_treatment,
     compute_p_values_of_metric_fairness,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
@@ -486,9 +486,7 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_p_values_of_equal_treatment_of_systems(
-            [build_scored_outputs(human, metric)], rng, draws
-        )
+        (equal_p,) = compute_p_values_of_equal_treatment([build_scored_outputs(human, metric)], rng, draws)
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))

@@ -139,7 +139,7 @@ def compute_system_correlation_differences_after_exchange(
     exchanged_sums = score_exchanges.sum_exchanged_scores(metric_scores)
     metrics = len(metric_scores)
     differences = np.empty((len(score_exchanges), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _fill_correlation_differences_after_exchange(
+    _fill_correlation_differences(
         _get_correlation_number(correlation_name),
         np.ascontiguousarray(human_means),
         metric_scores.sum(axis=-1),
@@ -176,7 +176,7 @@ def _fill_correlation_of_each_row(
 
 
 @kernel
-def _fill_correlation_differences_after_exchange(
+def _fill_correlation_differences(
     correlation_number: int,
     human_means: FloatArray,
     score_sums: FloatArray,

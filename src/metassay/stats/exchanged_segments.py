@@ -62,7 +62,7 @@ class SegmentExchangeTest:
             differences = self.scores[:, i] - self.scores[:, j]
             powers = np.concatenate([differences, differences * differences])
             totals, sums = self._sum_rows_without_missing_segments(powers, mask)
-            _add_p_value_error_differences_of_system_pair(
+            _add_p_value_error_differences(
                 self.human_p_values[:, system_pair],
                 self.group_of_pair,
                 self.metric_pairs,
@@ -145,9 +145,7 @@ def prepare_segment_exchange_test(
             continue  # undefined, and so are all differences
         pairs = np.flatnonzero(group_of_pair == group)
         if not are_standardized:
-            scales[pairs] = _compute_inverse_deviations_of_metric_pairs(
-                metric_scores, metric_pairs[pairs], segments
-            )
+            scales[pairs] = _compute_inverse_deviations(metric_scores, metric_pairs[pairs], segments)
         human_p_values[group] = compute_normal_p_values(human_scores[:, segments])
     return SegmentExchangeTest(
         scores=np.where(is_complete[:, None], metric_scores, 0.0),
@@ -160,7 +158,7 @@ def prepare_segment_exchange_test(
     )
 
 
-def _compute_inverse_deviations_of_metric_pairs(
+def _compute_inverse_deviations(
     metric_scores: FloatArray, metric_pairs: LongArray, is_selected_segment: BoolArray
 ) -> FloatArray:
     """Compute 1 / standard deviation of both metrics of each pair on the selected segments, by which their
@@ -176,7 +174,7 @@ def _compute_inverse_deviations_of_metric_pairs(
 
 
 @kernel
-def _add_p_value_error_differences_of_system_pair(
+def _add_p_value_error_differences(
     human_p_values: FloatArray,
     group_of_metric_pair: LongArray,
     metric_pairs: LongArray,

@@ -54,7 +54,7 @@ def compute_soft_accuracy_differences_after_exchange(
     accuracy_differences = _create_empty_array_of_differences(len(score_exchanges), metric_pairs)
     for draw in range(len(score_exchanges)):
         product_sums = _sum_products_of_scores_by_exchange(by_segment, products, score_exchanges, draw)
-        _fill_soft_accuracy_differences_after_exchange(
+        _fill_normal_accuracy_differences(
             human_p_values,
             metric_pairs,
             unexchanged_sums[draw],
@@ -66,7 +66,7 @@ def compute_soft_accuracy_differences_after_exchange(
     return accuracy_differences
 
 
-def compute_sign_flip_accuracy_differences_after_exchange(
+def compute_sign_flip_differences_after_exchange(
     human_p_values: FloatArray,
     metric_scores: FloatArray,
     metric_pairs: LongArray,
@@ -110,25 +110,23 @@ def compute_sign_flip_accuracy_differences_after_exchange(
     return accuracy_differences
 
 
-def compute_accuracy_differences_after_system_exchange(
+def compute_differences_after_system_exchange(
     difference_table: Float32Array, score_exchanges: ScoreExchanges
 ) -> Float32Array:
     """Exchange all scores of some systems between every two metrics, and compute by how much the metrics then
     differ in soft pairwise accuracy.
 
     `difference_table` [metric pairs, system pairs, 4] is from
-    `tabulate_accuracy_differences_by_exchanged_systems` or
-    `tabulate_sign_flip_accuracy_differences_by_exchanged_systems`. This is exact, because a pair of systems
+    `tabulate_system_exchanges` or
+    `tabulate_system_exchanges_by_sign_flips`. This is exact, because a pair of systems
     has only four states.
     """
     accuracy_differences = np.empty((len(score_exchanges), len(difference_table)), dtype=np.float32)
-    _fill_accuracy_differences_after_system_exchange(
-        difference_table, score_exchanges.rows, accuracy_differences
-    )
+    _fill_differences_after_system_exchange(difference_table, score_exchanges.rows, accuracy_differences)
     return accuracy_differences
 
 
-def tabulate_accuracy_differences_by_exchanged_systems(
+def tabulate_system_exchanges(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray
 ) -> Float32Array:
     """Tabulate what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
@@ -139,25 +137,25 @@ def tabulate_accuracy_differences_by_exchanged_systems(
     """
     rows = metric_scores.reshape(-1, metric_scores.shape[2])
     difference_table = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
-    _fill_accuracy_difference_table(
+    _fill_system_exchange_table(
         human_p_values, metric_pairs, metric_scores.sum(axis=2), rows @ rows.T, UPPER_TAIL, difference_table
     )
     return difference_table
 
 
-def tabulate_sign_flip_accuracy_differences_by_exchanged_systems(
+def tabulate_system_exchanges_by_sign_flips(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray, sign_flips: FlipGroup
 ) -> Float32Array:
     """Tabulate the same as `tabulate_system_exchanges`, with p-values from sign flips instead of normal ones.
 
     An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
-    `tabulate_accuracy_differences_by_exchanged_systems`, with p-values from a group of sign flips.
+    `tabulate_system_exchanges`, with p-values from a group of sign flips.
     """
     flipped_sums = sign_flips.sum_scores_under_random_signs(
         np.moveaxis(metric_scores, 2, 0).astype(np.float32)
     )
     difference_table = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
-    _fill_sign_flip_accuracy_difference_table(
+    _fill_sign_flip_exchange_table(
         human_p_values, metric_pairs, flipped_sums, compute_tie_tolerance(metric_scores), difference_table
     )
     return difference_table
@@ -244,7 +242,7 @@ def _fill_score_products_after_exchange(
 
 
 @kernel
-def _fill_soft_accuracy_differences_after_exchange(
+def _fill_normal_accuracy_differences(
     human_p_values: FloatArray,
     metric_pairs: LongArray,
     unexchanged_sums: FloatArray,
@@ -314,7 +312,7 @@ def _fill_sign_flip_accuracy_differences(
 
 
 @kernel
-def _fill_accuracy_difference_table(
+def _fill_system_exchange_table(
     human_p_values: FloatArray,
     metric_pairs: LongArray,
     score_sums: FloatArray,
@@ -348,7 +346,7 @@ def _fill_accuracy_difference_table(
 
 
 @kernel
-def _fill_sign_flip_accuracy_difference_table(
+def _fill_sign_flip_exchange_table(
     human_p_values: FloatArray,
     metric_pairs: LongArray,
     flipped_sums: Float32Array,
@@ -377,7 +375,7 @@ def _fill_sign_flip_accuracy_difference_table(
 
 
 @kernel
-def _fill_accuracy_differences_after_system_exchange(
+def _fill_differences_after_system_exchange(
     difference_table: Float32Array, is_exchanged_system: BoolArray, accuracy_differences: Float32Array
 ) -> None:
     """Average over pairs of systems the entries of the table that fit the systems whose scores are exchanged

@@ -51,7 +51,7 @@ class FlipGroup:
             segments = np.arange(len(scores_by_segment))
         rows = np.ascontiguousarray(scores_by_segment).reshape(len(scores_by_segment), -1)
         sums = np.empty((rows.shape[1], self.size), dtype=np.float32)
-        _fill_score_sums_for_each_sign_flip(rows, self.codes, segments, sums)
+        _fill_flipped_sums(rows, self.codes, segments, sums)
         return sums.reshape(*scores_by_segment.shape[1:], self.size)
 
 
@@ -109,7 +109,7 @@ def compare_sums_under_random_signs(
 
 
 @kernel
-def _fill_score_sums_for_each_sign_flip(
+def _fill_flipped_sums(
     scores_by_segment: Float32Array,
     flip_codes_of_segments: LongArray,
     segments_to_sum: LongArray,

@@ -197,7 +197,7 @@ def refit_isotonic_with_permuted_residuals(
     order = sorted_scores.order
     knot_ends = np.append(np.flatnonzero(np.diff(sorted_scores.knot_of_score)), len(order) - 1) + 1
     sums = np.empty((len(permutations), group_count))
-    _fill_group_deviations_for_permuted_residuals(
+    _fill_deviations_for_permuted_residuals(
         order,
         knot_ends,
         fitted_values[order],
@@ -372,7 +372,7 @@ def _pool_adjacent_violators(score_count: int, buffers: _FitBuffers) -> int:
 
 
 @kernel
-def _fill_group_means_of_isotonic_fit(
+def _fill_group_means(
     sorted_scores: SortedScores,
     fitted_values: FloatArray,
     weights: FloatArray,
@@ -412,9 +412,7 @@ def _fill_group_means_for_each_value_row(
     """Fit each row of values, and write the mean of the fit in each group of outputs to `group_means`."""
     for row in range(len(value_rows)):
         _fill_isotonic_fit(sorted_scores, value_rows[row], weights, fitted_values, buffers)
-        _fill_group_means_of_isotonic_fit(
-            sorted_scores, fitted_values, weights, group_of_output, group_means[row]
-        )
+        _fill_group_means(sorted_scores, fitted_values, weights, group_of_output, group_means[row])
 
 
 @kernel
@@ -455,7 +453,7 @@ def _fill_group_sums_for_each_score_row(
             buffers.cumulative_weights[count + 1] = total_weight
             knot_ends[count] = p + 1
             count += is_last_of_knot
-        blocks = _find_constant_intervals_of_isotonic_fit(count, buffers)
+        blocks = _find_constant_blocks(count, buffers)
         row_sums = group_sums[row]
         row_sums[:] = 0.0
         start = 0
@@ -468,7 +466,7 @@ def _fill_group_sums_for_each_score_row(
 
 
 @kernel
-def _fill_group_deviations_for_permuted_residuals(
+def _fill_deviations_for_permuted_residuals(
     output_order: LongArray,
     distinct_score_ends: LongArray,
     fitted_values: FloatArray,
@@ -498,7 +496,7 @@ def _fill_group_deviations_for_permuted_residuals(
             output_sums[p] = total_sum
         for knot in range(len(distinct_score_ends)):
             buffers.cumulative_sums[knot + 1] = output_sums[distinct_score_ends[knot] - 1]
-        blocks = _find_constant_intervals_of_isotonic_fit(len(distinct_score_ends), buffers)
+        blocks = _find_constant_blocks(len(distinct_score_ends), buffers)
         row_sums = deviation_sums[row]
         row_sums[:] = 0.0
         start = 0
@@ -511,7 +509,7 @@ def _fill_group_deviations_for_permuted_residuals(
 
 
 @kernel
-def _find_constant_intervals_of_isotonic_fit(score_count: int, buffers: _FitBuffers) -> int:
+def _find_constant_blocks(score_count: int, buffers: _FitBuffers) -> int:
     """Find the blocks of scores on which an isotonic fit is constant, from cumulative sums at the distinct
     scores. Return their number.
 
@@ -613,11 +611,9 @@ def _fill_group_means_for_each_resample(
             buffers.cumulative_weights[knot + 1] = (
                 buffers.cumulative_weights[knot] + buffers.present_weights[knot]
             )
-        blocks = _find_constant_intervals_of_isotonic_fit(knot_count, buffers)
+        blocks = _find_constant_blocks(knot_count, buffers)
         _interpolate_isotonic_fit(blocks, sorted_scores.knots, fitted_values, buffers)
-        _fill_group_means_of_isotonic_fit(
-            sorted_scores, fitted_values, weights, group_of_output, original_means[b]
-        )
-        _fill_group_means_of_isotonic_fit(
+        _fill_group_means(sorted_scores, fitted_values, weights, group_of_output, original_means[b])
+        _fill_group_means(
             sorted_scores, fitted_values, resampled_weights, group_of_output, resampled_means[b]
         )

@@ -84,9 +84,7 @@ def jackknife_labelling_effort_saved(
     defined_count = np.zeros(cluster_count + 1)
     for start in range(0, len(human_scores), series_per_block):
         block = slice(start, start + series_per_block)
-        shares = _compute_effort_saved_without_each_cluster(
-            human_scores[block], metric_scores[block], clusters
-        )
+        shares = _compute_leave_one_out_shares(human_scores[block], metric_scores[block], clusters)
         defined = ~np.isnan(shares)
         share_sum += np.where(defined, shares, 0.0).sum(axis=0)
         defined_count += defined.sum(axis=0)
@@ -99,7 +97,7 @@ def jackknife_labelling_effort_saved(
     return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * mean_shares[1:])
 
 
-def _compute_effort_saved_without_each_cluster(
+def _compute_leave_one_out_shares(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
     """Compute for each row of scores the share of human labels saved, first with all clusters, then without

@@ -146,7 +146,7 @@ def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, fli
     for start in range(0, flip_count, FLIPS_PER_BLOCK):
         flipped = draw_sign_flips(rng, min(FLIPS_PER_BLOCK, flip_count - start), segments)
         sums = (rows @ flipped.T.astype(np.float64)).reshape(-1, systems, len(flipped))
-        _count_flips_where_second_system_wins(sums, TIE_TOLERANCE * largest_sums, counts)
+        _count_wins_of_second_system(sums, TIE_TOLERANCE * largest_sums, counts)
     return (counts / (2.0 * flip_count)).reshape(*outer, -1)
 
 
@@ -217,7 +217,7 @@ def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, dr
 
 
 @kernel
-def _count_flips_where_second_system_wins(
+def _count_wins_of_second_system(
     flipped_score_sums: FloatArray, tie_tolerances: FloatArray, half_win_counts: NDArray[np.int64]
 ) -> None:
     """Count for each pair of systems how often the second has the higher score sum under random signs. A win

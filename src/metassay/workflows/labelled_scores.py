@@ -17,7 +17,7 @@ from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
-    detect_whether_documents_are_labelled,
+    detect_labelling_unit,
     renumber_integer_codes_from_zero,
 )
 from metassay.options import split_comma_separated_names
@@ -118,7 +118,7 @@ def _arrange_labelled_scores(
     labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
     probabilities = _complete_selection_probabilities(probabilities, labelled_items, score_cube.items)
     if unit is None:
-        unit = detect_whether_documents_are_labelled(score_cube, labelled_items)
+        unit = detect_labelling_unit(score_cube, labelled_items)
     units = np.arange(len(score_cube.items))
     if unit != ITEM:
         units = renumber_integer_codes_from_zero(score_cube.assign_items_to_clusters(unit))

@@ -9,10 +9,10 @@ from scipy.optimize import minimize_scalar
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.decisions.agreement_curves import estimate_human_agreement_by_score_difference
-from metassay.meta.decisions.output_differences import estimate_human_agreement_with_metric_on_output_pairs
+from metassay.meta.decisions.output_differences import estimate_agreement_on_output_pairs
 from metassay.meta.decisions.system_differences import (
     compute_human_preferences_on_resamples,
-    estimate_human_agreement_with_metric_on_system_pairs,
+    estimate_agreement_on_system_pairs,
     fit_logistic_slopes,
 )
 from metassay.stats.sign_flip import compute_normal_p_values
@@ -136,7 +136,7 @@ def test_differences_of_systems_on_wmt23_equal_the_published_ones(
     """The difference with which people agree in 80 %, from an independent implementation on WMT23."""
     scores = load_wmt23(real_data(f"wmt23/wmt23_{language_pair}_metrics.parquet"), metric)
     resamples = compute_human_preferences_on_resamples(scores, np.random.default_rng(0), resample_count=200)
-    threshold = estimate_human_agreement_with_metric_on_system_pairs(scores, 0, resamples).thresholds[0]
+    threshold = estimate_agreement_on_system_pairs(scores, 0, resamples).thresholds[0]
     assert threshold.difference == pytest.approx(expected, rel=0.03)
     assert threshold.low < threshold.difference < threshold.high
 
@@ -150,7 +150,7 @@ def test_pairs_of_outputs_on_wmt23_are_calibrated_on_held_out_items(real_data) -
     for _ in range(10):
         is_training = generator.permutation(scores.human.shape[1]) % 2 == 0
         training = scores.select_items_and_systems(items=is_training)
-        curve = estimate_human_agreement_with_metric_on_output_pairs(training, 0, generator, resample_count=2)
+        curve = estimate_agreement_on_output_pairs(training, 0, generator, resample_count=2)
         held_out = scores.select_items_and_systems(items=~is_training)
         first, second = np.triu_indices(len(held_out.human), 1)
         human = (held_out.human[first] - held_out.human[second]).ravel()

@@ -11,7 +11,7 @@ from wmt23_labels import hide_labels, read_wmt23
 from metassay.meta.decisions.control_variates import THESE_ITEMS
 from metassay.meta.decisions.item_choice import (
     choose_items_to_label,
-    predict_distance_of_metric_from_human_scores,
+    predict_metric_errors,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
@@ -74,8 +74,8 @@ def test_documents_are_drawn_as_a_whole() -> None:
 def test_larger_errors_are_predicted_for_worse_outputs() -> None:
     scores = simulate()
     consensus = sum((m - m.mean()) / m.std() for m in scores.metrics.values()).mean(axis=0)
-    assert np.corrcoef(predict_distance_of_metric_from_human_scores(scores), consensus)[0, 1] < -0.99
-    assert np.ptp(predict_distance_of_metric_from_human_scores(replace(scores, metrics={}))) == 0
+    assert np.corrcoef(predict_metric_errors(scores), consensus)[0, 1] < -0.99
+    assert np.ptp(predict_metric_errors(replace(scores, metrics={}))) == 0
 
 
 def measure_errors(scores: LabelledScores, kind: str, count: int, repetitions: int):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.curves import fit_human_score_as_function_of_metric_score
+from metassay.meta.dependence.curves import fit_human_score_curves
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.stats.resampling import draw_cluster_counts
 
@@ -19,9 +19,7 @@ def outputs():
 
 
 def test_curve_without_resamples_is_one_fit_within_the_scores_of_the_group(outputs):
-    curves = fit_human_score_as_function_of_metric_score(
-        outputs, draw_cluster_counts(outputs.cluster_count, 0, 0)
-    )
+    curves = fit_human_score_curves(outputs, draw_cluster_counts(outputs.cluster_count, 0, 0))
     assert list(curves.groups) == ["a", "b", "c"]
     for group, curve in enumerate(curves.groups.values()):
         in_group = outputs.groups == group
@@ -32,9 +30,7 @@ def test_curve_without_resamples_is_one_fit_within_the_scores_of_the_group(outpu
 
 
 def test_curves_are_non_decreasing_and_within_their_bands(outputs):
-    curves = fit_human_score_as_function_of_metric_score(
-        outputs, draw_cluster_counts(outputs.cluster_count, 50, 0), points=30
-    )
+    curves = fit_human_score_curves(outputs, draw_cluster_counts(outputs.cluster_count, 50, 0), points=30)
     for curve in (curves.pooled, *curves.groups.values()):
         mean, low, high = (np.array(values, dtype=float) for values in (curve.mean, curve.low, curve.high))
         is_defined = ~np.isnan(mean)

@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from metassay.errors import InputError
 from metassay.meta.dependence.deviations import (
-    estimate_interval_of_maximum_minus_minimum,
+    estimate_range_interval,
     predict_mean_human_scores,
     system_dependence,
 )
@@ -223,7 +223,7 @@ def test_intervals_cover_the_true_range(shift):
     covered = 0
     for _ in range(400):
         estimate = truth + rng.normal(scale=0.3, size=6)
-        low, high = estimate_interval_of_maximum_minus_minimum(estimate, rng.normal(scale=0.3, size=(200, 6)))
+        low, high = estimate_range_interval(estimate, rng.normal(scale=0.3, size=(200, 6)))
         covered += low <= np.ptp(truth) <= high
     assert covered >= 0.93 * 400
 
@@ -274,7 +274,7 @@ def test_intervals_allow_for_few_clusters_and_for_the_steps_of_the_fit():
 def test_each_end_of_the_interval_allows_for_its_own_error():
     """Two groups one point apart; errors of the upper one range from -.1 to .3: it is more often too high."""
     errors = np.stack([np.zeros(401), np.linspace(-0.1, 0.3, 401)], axis=1)
-    low, high = estimate_interval_of_maximum_minus_minimum(np.array([0.0, 1.0]), errors)
+    low, high = estimate_range_interval(np.array([0.0, 1.0]), errors)
     assert (low, high) == pytest.approx((1 - 0.29, 1 + 0.09))  # the 97.5 % points of .29 and .09
 
 
@@ -282,7 +282,7 @@ def test_the_lower_end_allows_for_every_group_that_may_be_the_highest():
     """A third group, .05 below the highest and much less certain, may be the highest as well."""
     wide = np.linspace(-0.4, 0.4, 401)
     errors = np.stack([np.zeros(401), np.zeros(401), wide], axis=1)
-    low, _ = estimate_interval_of_maximum_minus_minimum(np.array([0.0, 1.0, 0.95]), errors)
+    low, _ = estimate_range_interval(np.array([0.0, 1.0, 0.95]), errors)
     assert low == pytest.approx(1 - 0.38)  # the 97.5 % point of its errors
-    low, _ = estimate_interval_of_maximum_minus_minimum(np.array([0.0, 1.0, -0.9 + 1]), errors / 100)
+    low, _ = estimate_range_interval(np.array([0.0, 1.0, -0.9 + 1]), errors / 100)
     assert low == pytest.approx(1)  # .9 below the highest: cannot be the highest

@@ -14,18 +14,18 @@ from metassay.meta.dependence.deviations import (
     measure_how_much_groups_are_overrated,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_p_values_of_equal_treatment_of_systems,
+    compute_p_values_of_equal_treatment,
     compute_p_values_of_metric_fairness,
     compute_pearson_over_all_outputs,
-    fill_permutation_of_outputs_between_systems,
-    simulate_bias_of_human_scores_plus_noise,
-    simulate_metric_bias_if_systems_are_treated_equally,
+    shuffle_outputs_between_systems,
+    simulate_bias_of_noisy_human_scores,
+    simulate_bias_under_equal_treatment,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 
 def equal_mapping_p_value(outputs, rng, draws=999):
-    return compute_p_values_of_equal_treatment_of_systems([outputs], rng, draws)[0]
+    return compute_p_values_of_equal_treatment([outputs], rng, draws)[0]
 
 
 def fair_metric_p_value(outputs, rng, draws=999):
@@ -100,7 +100,7 @@ def test_the_equal_test_rejects_a_noisy_but_fair_metric_and_the_fair_test_does_n
 
 def permute(table, item_clusters, uniforms, residual):
     sources = np.full(len(residual), -1, dtype=np.int32)
-    fill_permutation_of_outputs_between_systems(table, item_clusters, uniforms, sources)
+    shuffle_outputs_between_systems(table, item_clusters, uniforms, sources)
     return residual[sources]
 
 
@@ -136,9 +136,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     human[0, :4] = [0, 1, 5, 5]
     human[1, 4:] = [2, 2, 4, 7]
     outputs = build_scored_outputs(human, np.zeros((2, 8)), clusters=[0, 0, 1, 1, 2, 2, 3, 3])
-    simulated = simulate_metric_bias_if_systems_are_treated_equally([outputs], np.random.default_rng(0), 400)[
-        0
-    ]
+    simulated = simulate_bias_under_equal_treatment([outputs], np.random.default_rng(0), 400)[0]
     # the residuals are the scores minus their mean, because the fit to a constant metric has one step
     document_means = np.array([0.5, 5, 2, 5.5])
     inflation = np.sqrt(8 / 6.5)
@@ -164,7 +162,7 @@ def test_fair_metrics_have_the_distribution_of_the_human_score_plus_noise():
         deviations = predicted - outputs.human_means_of_groups
         line = np.polynomial.Polynomial.fit(outputs.human_means_of_groups, deviations, 1)
         expected.append(np.ptp(deviations - line(outputs.human_means_of_groups)))
-    simulated = simulate_bias_of_human_scores_plus_noise([outputs], np.random.default_rng(7), 2000)[0]
+    simulated = simulate_bias_of_noisy_human_scores([outputs], np.random.default_rng(7), 2000)[0]
     assert ks_2samp(simulated, expected).pvalue > 0.05
     assert np.mean(simulated) == pytest.approx(np.mean(expected), rel=0.06)
 
@@ -177,7 +175,7 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
         metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
-        "equal": (equal_mapping_p_value, compute_p_values_of_equal_treatment_of_systems),
+        "equal": (equal_mapping_p_value, compute_p_values_of_equal_treatment),
         "fair": (fair_metric_p_value, compute_p_values_of_metric_fairness),
     }[test]
     expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
@@ -196,7 +194,7 @@ def test_metric_with_negative_correlation_is_compared_with_noise():
     backwards = build_scored_outputs(human, -human)
     assert compute_pearson_over_all_outputs(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
-    simulated = simulate_bias_of_human_scores_plus_noise([backwards], np.random.default_rng(0), 20)[0]
+    simulated = simulate_bias_of_noisy_human_scores([backwards], np.random.default_rng(0), 20)[0]
     assert simulated.max() < compute_range_over_groups(measure_how_much_groups_are_overrated(backwards))
 
 

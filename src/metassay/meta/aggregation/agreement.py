@@ -78,7 +78,7 @@ def compare_ways_to_aggregate_scores(
             ]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
-            downsampled += _correlate_aggregations_on_small_segment_samples(
+            downsampled += _correlate_aggregations_on_samples(
                 score_cubes, metric, systems_by_metric[metric.spec], resampling_settings
             )
         human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling_settings)
@@ -122,7 +122,7 @@ def _correlate_system_scores_of_metrics(
     return pairs
 
 
-def _correlate_aggregations_on_small_segment_samples(
+def _correlate_aggregations_on_samples(
     score_cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     aggregated_systems: Sequence[AggregatedSystem],

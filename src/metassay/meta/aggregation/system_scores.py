@@ -66,7 +66,7 @@ class SystemsWithSameSegments:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
-    def select_values_of_systems_in_group(self, output_values: Scores) -> Scores:
+    def select_values(self, output_values: Scores) -> Scores:
         """Return the part of an array that belongs to the systems of this group and to their segments.
 
         The array is `[systems, segments, ...]`.
@@ -125,12 +125,8 @@ def _compute_scores_of_systems_with_same_segments(
     resampling_settings: ResamplingSettings,
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have outputs for exactly the same segments."""
-    statistics = systems_with_same_segments.select_values_of_systems_in_group(
-        score_cube.statistics[metric.spec]
-    )
-    segment_scores = systems_with_same_segments.select_values_of_systems_in_group(
-        score_cube.metric_scores[metric.spec]
-    )
+    statistics = systems_with_same_segments.select_values(score_cube.statistics[metric.spec])
+    segment_scores = systems_with_same_segments.select_values(score_cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
     segment = compute_means_from_sums_and_counts(
@@ -211,7 +207,7 @@ def compute_bootstrap_scores(
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)
     for systems in group_systems_with_same_segments(find_outputs_with_statistics(statistics)):
-        group_statistics = systems.select_values_of_systems_in_group(statistics)
+        group_statistics = systems.select_values(statistics)
         resampled = _resample_corpus_scores(score_cube.dataset, metric, group_statistics, resampling)
         scores[systems.rows] = resampled.mean(axis=1)
     return scores
@@ -234,7 +230,7 @@ def estimate_score_intervals(
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
     for systems in group_systems_with_same_segments(find_outputs_with_statistics(statistics)):
-        present_statistics = systems.select_values_of_systems_in_group(statistics)
+        present_statistics = systems.select_values(statistics)
         if cluster_numbers is not None:
             present_statistics = sum_statistics_within_clusters(
                 present_statistics, cluster_numbers[systems.columns]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.output_differences import estimate_human_agreement_with_metric_on_output_pairs
+from metassay.meta.decisions.output_differences import estimate_agreement_on_output_pairs
 from metassay.meta.decisions.system_differences import (
     HumanAgreement,
     compute_human_preferences_on_resamples,
-    estimate_human_agreement_with_metric_on_system_pairs,
+    estimate_agreement_on_system_pairs,
 )
 from metassay.results.rank import AgreementCurve
 from metassay.stats.random import AGREEMENT_THRESHOLDS, hash_name_to_integer, spawn_random_generator
@@ -49,14 +49,10 @@ def estimate_human_agreement_by_score_difference(
     for position, metric in enumerate(metric_names):
         agreements: dict[str, HumanAgreement | None] = {}
         if resamples is not None:
-            agreements[SYSTEMS] = estimate_human_agreement_with_metric_on_system_pairs(
-                scores, position, resamples
-            )
+            agreements[SYSTEMS] = estimate_agreement_on_system_pairs(scores, position, resamples)
         # every metric gets the same resamples, so that its curve does not depend on the other metrics
         output_rng = spawn_random_generator(seed, *key, 1)
-        agreements[OUTPUTS] = estimate_human_agreement_with_metric_on_output_pairs(
-            scores, position, output_rng
-        )
+        agreements[OUTPUTS] = estimate_agreement_on_output_pairs(scores, position, output_rng)
         for between, agreement in agreements.items():
             if agreement is not None:
                 curve = AgreementCurve(

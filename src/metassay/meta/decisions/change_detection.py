@@ -86,7 +86,7 @@ def compute_running_means_over_runs(
     hold for all of these means at once.
     """
     return _compute_running_means_and_margins(
-        values_over_runs.values, _raise_small_variances_to_mean_so_far(values_over_runs), error_rate
+        values_over_runs.values, _raise_small_variances(values_over_runs), error_rate
     )
 
 
@@ -100,8 +100,8 @@ def detect_change_over_runs(
     """
     if len(values_over_runs.values) < 2:
         return None
-    variances = _raise_small_variances_to_mean_so_far(values_over_runs)
-    log_evidence = _compute_log_likelihood_ratio_of_each_change(values_over_runs.values, variances)
+    variances = _raise_small_variances(values_over_runs)
+    log_evidence = _compute_log_evidence_of_changes(values_over_runs.values, variances)
     starts = np.arange(1, len(values_over_runs.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
     weight_of_future_changes = 1 - np.cumsum(_compute_prior_probability_of_change(starts))
@@ -135,12 +135,12 @@ def estimate_detection_delay(
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
     repeated. None beyond a thousand runs.
     """
-    variances = _raise_small_variances_to_mean_so_far(values_over_runs)
+    variances = _raise_small_variances(values_over_runs)
     start = len(variances)
     future_variances = np.full(_MOST_RUNS, float(variances.mean()))
     all_variances = np.concatenate([variances, future_variances])
     values = np.concatenate([np.zeros(start), np.full(_MOST_RUNS, change_size)])
-    log_evidence = _compute_log_likelihood_ratio_of_each_change(values, all_variances, start)[0, start - 1 :]
+    log_evidence = _compute_log_evidence_of_changes(values, all_variances, start)[0, start - 1 :]
     shown = np.flatnonzero(log_evidence >= np.log(1 / error_rate))
     variance_of_past = 1 / (1 / variances).sum()
     margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, _MOST_RUNS + 1))
@@ -150,7 +150,7 @@ def estimate_detection_delay(
     return delay, delay_of_test
 
 
-def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> FloatArray:
+def _raise_small_variances(values_over_runs: ValuesOverRuns) -> FloatArray:
     """Replace each variance that is below the mean variance of all runs so far by this mean.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as strong
@@ -162,7 +162,7 @@ def _raise_small_variances_to_mean_so_far(values_over_runs: ValuesOverRuns) -> F
     return np.asarray(np.maximum(per_cluster, means_so_far) / values_over_runs.weights)
 
 
-def _compute_log_likelihood_ratio_of_each_change(
+def _compute_log_evidence_of_changes(
     run_values: FloatArray, variances: FloatArray, single_change_position: int | None = None
 ) -> FloatArray:
     """Compute how strongly the data up to each run (column) suggest that the value changed after each earlier

@@ -131,7 +131,7 @@ def estimate_mean_human_scores(
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
         unit_sums = _sum_scores_by_sampling_unit(labelled_sample, series, use_metric=use_metric)
-        values[series], slopes[series], residuals = _estimate_mean_human_score_of_labelled_units(
+        values[series], slopes[series], residuals = _estimate_mean_human_score(
             units_with_labels, unit_sums.labelled, unit_sums.metric_variance
         )
         standard_errors[series] = _compute_standard_error(
@@ -210,7 +210,7 @@ def _sum_scores_by_sampling_unit(
 
 
 @kernel
-def _estimate_mean_human_score_of_labelled_units(
+def _estimate_mean_human_score(
     labelled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[float, float, FloatArray]:
     """Estimate the mean human score from labelled items or documents. An item or document that is listed
@@ -258,7 +258,7 @@ def _estimate_mean_human_score_on_resamples(
     values = np.empty(len(resampled_units))
     standard_errors = np.empty(len(resampled_units))
     for draw in range(len(resampled_units)):
-        value, _, residuals = _estimate_mean_human_score_of_labelled_units(
+        value, _, residuals = _estimate_mean_human_score(
             resampled_units[draw], unit_score_sums, metric_variance
         )
         values[draw] = value

@@ -45,7 +45,7 @@ def choose_items_to_label(
     unit_count = int(labelled_scores.unit_of_item.max()) + 1
     errors = np.bincount(
         labelled_scores.unit_of_item,
-        predict_distance_of_metric_from_human_scores(labelled_scores),
+        predict_metric_errors(labelled_scores),
         unit_count,
     )
     sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
@@ -65,7 +65,7 @@ def choose_items_to_label(
     )
 
 
-def predict_distance_of_metric_from_human_scores(labelled_scores: LabelledScores) -> FloatArray:
+def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     """Predict for each item how far the metric scores are from the human scores. The predictions are only
     proportional to these distances.
 
@@ -80,7 +80,7 @@ def predict_distance_of_metric_from_human_scores(labelled_scores: LabelledScores
     )
     labelled = labelled_scores.labelled_items
     if labelled.sum() < _SMALLEST_PILOT:
-        return _replace_small_errors_by_positive_value(distance)
+        return _raise_small_errors(distance)
     name = choose_metric_saving_most_labelling_effort(labelled_scores).metric
     features = [np.ones(len(labelled_scores.items)), distance]
     if name is not None:
@@ -90,7 +90,7 @@ def predict_distance_of_metric_from_human_scores(labelled_scores: LabelledScores
     )
     design = np.stack(features, axis=1)
     coefficients = np.linalg.lstsq(design[labelled], errors[labelled], rcond=None)[0]
-    return _replace_small_errors_by_positive_value(design @ coefficients)
+    return _raise_small_errors(design @ coefficients)
 
 
 def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
@@ -110,7 +110,7 @@ def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArra
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
 
-def _replace_small_errors_by_positive_value(predicted_errors: FloatArray) -> FloatArray:
+def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
     """Replace predicted errors that are negative or very small by a small positive value."""
     mean = predicted_errors.mean()
     if not mean > 0:

@@ -63,7 +63,7 @@ def renumber_integer_codes_from_zero(codes: LongArray) -> LongArray:
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
-def detect_whether_documents_are_labelled(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
+def detect_labelling_unit(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
     """Detect whether people labelled single items or whole documents. Returns `ITEM` or the name of the
     document column.
 

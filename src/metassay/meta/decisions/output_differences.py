@@ -15,7 +15,7 @@ from metassay.meta.decisions.system_differences import (
     AGREEMENT_SHARES,
     TAILS,
     HumanAgreement,
-    build_human_agreement_points,
+    build_agreement_points,
 )
 from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray, divide_or_zero
@@ -29,7 +29,7 @@ RESAMPLES = 200
 _SMALLEST_WEIGHT = 1e-9
 
 
-def estimate_human_agreement_with_metric_on_output_pairs(
+def estimate_agreement_on_output_pairs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> HumanAgreement | None:
     """Estimate how often people and a metric prefer the same one of two outputs of an item, depending on how
@@ -68,8 +68,7 @@ def estimate_human_agreement_with_metric_on_output_pairs(
         largest_difference=float(sizes.max()),
         points=_build_points_of_isotonic_agreement_curve(curves, bin_sizes, float(sizes.max())),
         thresholds=[
-            _find_score_difference_for_agreement_on_outputs(curves, bin_sizes, share, all_sizes)
-            for share in AGREEMENT_SHARES
+            _find_agreement_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
         ],
     )
 
@@ -97,12 +96,10 @@ def _build_points_of_isotonic_agreement_curve(
     and one for the largest difference.
     """
     differences = np.append(bin_differences, largest_difference)
-    return build_human_agreement_points(
-        differences, np.column_stack([agreement_curves, agreement_curves[:, -1]])
-    )
+    return build_agreement_points(differences, np.column_stack([agreement_curves, agreement_curves[:, -1]]))
 
 
-def _find_score_difference_for_agreement_on_outputs(
+def _find_agreement_threshold(
     agreement_curves: FloatArray,
     bin_differences: FloatArray,
     required_agreement: float,
@@ -114,9 +111,7 @@ def _find_score_difference_for_agreement_on_outputs(
     `difference` of the result is None if no difference is large enough. `coverage` is the share of pairs that
     differ by at least as much.
     """
-    differences = _interpolate_score_difference_for_agreement(
-        agreement_curves, bin_differences, required_agreement
-    )
+    differences = _interpolate_thresholds(agreement_curves, bin_differences, required_agreement)
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], TAILS, method="nearest")
     return AgreementThreshold(
@@ -128,7 +123,7 @@ def _find_score_difference_for_agreement_on_outputs(
     )
 
 
-def _interpolate_score_difference_for_agreement(
+def _interpolate_thresholds(
     agreement_curves: FloatArray, bin_differences: FloatArray, required_agreement: float
 ) -> FloatArray:
     """Compute for each agreement curve the score difference at which people agree as often as required. It is

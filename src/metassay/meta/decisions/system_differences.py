@@ -85,7 +85,7 @@ def compute_human_preferences_on_resamples(
     )
 
 
-def estimate_human_agreement_with_metric_on_system_pairs(
+def estimate_agreement_on_system_pairs(
     scores: ScoreArrays, metric_index: int, human_preferences_on_resamples: ResampledSystemPairs
 ) -> HumanAgreement | None:
     """Estimate how often people and a metric prefer the same one of two systems, depending on how far apart
@@ -115,10 +115,7 @@ def estimate_human_agreement_with_metric_on_system_pairs(
         smallest_difference=min(_estimate_noise_of_system_differences(sums, sizes), largest),
         largest_difference=largest,
         points=_build_points_of_logistic_agreement_curve(slopes, largest),
-        thresholds=[
-            _find_score_difference_for_agreement_on_systems(slopes, share, largest)
-            for share in AGREEMENT_SHARES
-        ],
+        thresholds=[_find_agreement_threshold(slopes, share, largest) for share in AGREEMENT_SHARES],
     )
 
 
@@ -199,10 +196,10 @@ def _build_points_of_logistic_agreement_curve(
     intervals.
     """
     differences = np.linspace(0.0, largest_difference, POINTS)
-    return build_human_agreement_points(differences, expit(logistic_slopes[:, None] * differences))
+    return build_agreement_points(differences, expit(logistic_slopes[:, None] * differences))
 
 
-def build_human_agreement_points(
+def build_agreement_points(
     score_differences: FloatArray, agreement_probabilities: FloatArray
 ) -> list[AgreementPoint]:
     """Build the points of a curve that shows how often people agree with a metric. The 95 % intervals come
@@ -214,7 +211,7 @@ def build_human_agreement_points(
     return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
 
 
-def _find_score_difference_for_agreement_on_systems(
+def _find_agreement_threshold(
     logistic_slopes: FloatArray, required_agreement: float, largest_difference: float
 ) -> AgreementThreshold:
     """Find the score difference between two systems at which people agree with a metric as often as required.

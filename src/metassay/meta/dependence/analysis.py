@@ -18,7 +18,7 @@ from metassay.meta.dependence.comparison import (
     compare_measured_metric_biases,
     measure_and_compare_metric_biases,
 )
-from metassay.meta.dependence.curves import fit_human_score_as_function_of_metric_score
+from metassay.meta.dependence.curves import fit_human_score_curves
 from metassay.meta.dependence.deviations import (
     SystemDependence,
     compute_range_over_groups,
@@ -33,7 +33,7 @@ from metassay.meta.dependence.grouped_outputs import (
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    compute_p_values_of_equal_treatment_of_systems,
+    compute_p_values_of_equal_treatment,
     compute_p_values_of_metric_fairness,
     compute_pearson_over_all_outputs,
 )
@@ -123,9 +123,7 @@ class DependenceAnalysis:
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
             measurement = self.measurements[entry.metric]
-            curves[entry.metric] = fit_human_score_as_function_of_metric_score(
-                measurement.outputs, measurement.resample_counts
-            )
+            curves[entry.metric] = fit_human_score_curves(measurement.outputs, measurement.resample_counts)
         return curves
 
 
@@ -230,11 +228,7 @@ def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str
 
     Several metrics are measured on the outputs that all of them scored.
     """
-    group_count = len(
-        outputs.group.list_distinct_codes_of_selected_outputs(
-            outputs.find_outputs_with_complete_scores(*metrics)
-        )
-    )
+    group_count = len(outputs.group.list_distinct_codes(outputs.find_outputs_with_complete_scores(*metrics)))
     if group_count == 0:
         return "no output has both scores"
     if group_count == 1:
@@ -268,9 +262,7 @@ def _compute_p_values_of_metrics(
         # every metric gets the same random numbers, so that no metric depends on which others there are
         equal_rng = np.random.default_rng([sampling.seed, EQUAL_DEPENDENCE])
         fair_rng = np.random.default_rng([sampling.seed, FAIR_DEPENDENCE])
-        equal = compute_p_values_of_equal_treatment_of_systems(
-            scored, equal_rng, sampling.draws, workers=workers
-        )
+        equal = compute_p_values_of_equal_treatment(scored, equal_rng, sampling.draws, workers=workers)
         fair = compute_p_values_of_metric_fairness(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))
     return p_values
@@ -358,12 +350,12 @@ def _measure_metric_bias_in_each_context(
     is_scored = outputs.find_outputs_with_complete_scores(metric)
     entries = []
     for column_name, column in outputs.contexts.items():
-        codes = column.list_distinct_codes_of_selected_outputs(is_scored).tolist()
+        codes = column.list_distinct_codes(is_scored).tolist()
         if len(codes) < 2:
             continue
         for code in codes:
             in_context = is_scored & (column.codes == code)
-            if len(outputs.group.list_distinct_codes_of_selected_outputs(in_context)) < 2:
+            if len(outputs.group.list_distinct_codes(in_context)) < 2:
                 continue
             entry = _measure_metric_bias_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]

@@ -56,20 +56,11 @@ def compare_measured_metric_biases(
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.
     """
-    if (
-        first_bias.overrating_range_of_each_resample is None
-        or second_bias.overrating_range_of_each_resample is None
-    ):
+    if first_bias.sysdep_of_resamples is None or second_bias.sysdep_of_resamples is None:
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")
     estimate = first_bias.sysdep - second_bias.sysdep
-    single_fit_difference = (
-        first_bias.overrating_range_of_single_fit - second_bias.overrating_range_of_single_fit
-    )
-    errors = (
-        first_bias.overrating_range_of_each_resample
-        - second_bias.overrating_range_of_each_resample
-        - single_fit_difference
-    )
+    single_fit_difference = first_bias.sysdep_of_single_fit - second_bias.sysdep_of_single_fit
+    errors = first_bias.sysdep_of_resamples - second_bias.sysdep_of_resamples - single_fit_difference
     half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
     threshold = np.abs(single_fit_difference) - ROUNDING * (first_bias.sysdep + second_bias.sysdep)
     at_least_as_far = np.count_nonzero(np.abs(errors) >= threshold)

@@ -17,7 +17,7 @@ from metassay.stats.sorted_scores import sort_scores
 POINTS = 60
 
 
-def fit_human_score_as_function_of_metric_score(
+def fit_human_score_curves(
     outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
 ) -> MetricCurves:
     """Fit curves that predict the human score from the metric score: one for all outputs, and one for each

@@ -54,12 +54,12 @@ class SystemDependence:
     resampled_deviations: FloatArray | None = None
 
     @cached_property
-    def overrating_range_of_single_fit(self) -> float:
+    def sysdep_of_single_fit(self) -> float:
         """How much more the metric overrates one system than another, from a single fit to all data."""
         return float(compute_range_over_groups(self.single_fit_deviations))
 
     @cached_property
-    def overrating_range_of_each_resample(self) -> FloatArray | None:
+    def sysdep_of_resamples(self) -> FloatArray | None:
         """How much more the metric overrates one system than another, on each bootstrap resample; None
         without a bootstrap.
         """
@@ -125,7 +125,7 @@ def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts:
         * fits.interval_widening_factor
     )
     errors = (resampled_deviations - single_fit_deviations) * scale
-    low, high = estimate_interval_of_maximum_minus_minimum(deviations, errors)
+    low, high = estimate_range_interval(deviations, errors)
     half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
         sysdep=float(compute_range_over_groups(deviations)),
@@ -195,9 +195,7 @@ def compute_range_over_groups(group_values: FloatArray) -> FloatArray:
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
-def estimate_interval_of_maximum_minus_minimum(
-    group_values: FloatArray, bootstrap_errors: FloatArray
-) -> tuple[float, float]:
+def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
     """Estimate a 95 % interval for the largest value of any group minus the smallest, from the bootstrap
     errors of each group.
 

@@ -47,19 +47,19 @@ class LabelColumn:
     codes: LongArray
 
     @classmethod
-    def encode_labels_as_integers(cls, labels: NDArray[np.str_]) -> LabelColumn:
+    def create_from_labels(cls, labels: NDArray[np.str_]) -> LabelColumn:
         """Create a column from an array with one label per output."""
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def list_distinct_codes_of_selected_outputs(self, is_selected_output: BoolArray) -> LongArray:
+    def list_distinct_codes(self, is_selected_output: BoolArray) -> LongArray:
         """Return the distinct codes of the selected outputs in ascending order."""
         return np.flatnonzero(np.bincount(self.codes[is_selected_output], minlength=len(self.names)))
 
-    def renumber_codes_of_selected_outputs(self, is_selected_output: BoolArray) -> LongArray:
+    def renumber_codes(self, is_selected_output: BoolArray) -> LongArray:
         """Return the codes of the selected outputs, renumbered from 0 without gaps."""
         new_codes = np.zeros(len(self.names), dtype=np.int64)
-        remaining = self.list_distinct_codes_of_selected_outputs(is_selected_output)
+        remaining = self.list_distinct_codes(is_selected_output)
         new_codes[remaining] = np.arange(len(remaining))
         return new_codes[self.codes[is_selected_output]]
 
@@ -105,14 +105,11 @@ class GroupedOutputs:
             human_scores=self.get_scores(self.human)[is_selected],
             metric_scores=self.get_scores(metric)[is_selected],
             weights=self.weights[is_selected],
-            groups=self.group.renumber_codes_of_selected_outputs(is_selected),
-            systems=self.system.renumber_codes_of_selected_outputs(is_selected),
-            items=self.item.renumber_codes_of_selected_outputs(is_selected),
-            clusters=self.cluster.renumber_codes_of_selected_outputs(is_selected),
-            group_names=tuple(
-                self.group.names[code]
-                for code in self.group.list_distinct_codes_of_selected_outputs(is_selected)
-            ),
+            groups=self.group.renumber_codes(is_selected),
+            systems=self.system.renumber_codes(is_selected),
+            items=self.item.renumber_codes(is_selected),
+            clusters=self.cluster.renumber_codes(is_selected),
+            group_names=tuple(self.group.names[code] for code in self.group.list_distinct_codes(is_selected)),
         )
 
     def drop_unused_clusters_from_resamples(
@@ -121,9 +118,7 @@ class GroupedOutputs:
         """Restrict bootstrap resamples to the clusters, such as documents, that contain at least one of the
         selected outputs.
         """
-        return np.ascontiguousarray(
-            resample_counts[:, self.cluster.list_distinct_codes_of_selected_outputs(is_selected_output)]
-        )
+        return np.ascontiguousarray(resample_counts[:, self.cluster.list_distinct_codes(is_selected_output)])
 
 
 def assign_outputs_to_groups(
@@ -146,12 +141,12 @@ def assign_outputs_to_groups(
         by=grouping.by,
         metrics=list_metrics_to_analyze(score_cube, grouping),
         positions=positions,
-        group=LabelColumn.encode_labels_as_integers(groups[positions].astype(np.str_)),
-        system=LabelColumn.encode_labels_as_integers(
+        group=LabelColumn.create_from_labels(groups[positions].astype(np.str_)),
+        system=LabelColumn.create_from_labels(
             _get_output_labels(score_cube, SYSTEM)[positions].astype(np.str_)
         ),
-        item=LabelColumn.encode_labels_as_integers(items[positions]),
-        cluster=LabelColumn.encode_labels_as_integers(clusters[positions]),
+        item=LabelColumn.create_from_labels(items[positions]),
+        cluster=LabelColumn.create_from_labels(clusters[positions]),
         weights=_get_output_weights(score_cube, grouping.weight)[positions],
         contexts=_encode_context_columns(score_cube, contexts, positions),
     )
@@ -184,7 +179,7 @@ def _encode_context_columns(
     for name in column_names:
         labels = _get_output_labels(score_cube, name)
         shown_labels = np.array([NO_LABEL if label is None else label for label in labels])
-        columns[name] = LabelColumn.encode_labels_as_integers(shown_labels[output_positions])
+        columns[name] = LabelColumn.create_from_labels(shown_labels[output_positions])
     return columns
 
 

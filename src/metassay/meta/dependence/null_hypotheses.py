@@ -64,7 +64,7 @@ def choose_number_of_draws(metric_count: int) -> int:
     return _DRAWS_PER_METRIC * metric_count - 1
 
 
-def compute_p_values_of_equal_treatment_of_systems(
+def compute_p_values_of_equal_treatment(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -77,9 +77,7 @@ def compute_p_values_of_equal_treatment_of_systems(
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group. All metrics scored the same outputs.
     """
-    simulated = simulate_metric_bias_if_systems_are_treated_equally(
-        outputs_by_metric, rng, draws, workers=workers
-    )
+    simulated = simulate_bias_under_equal_treatment(outputs_by_metric, rng, draws, workers=workers)
     p_values = []
     for outputs, sysdep in zip(outputs_by_metric, simulated):
         observed = float(compute_range_over_groups(measure_how_much_groups_are_overrated(outputs)))
@@ -102,7 +100,7 @@ def compute_p_values_of_metric_fairness(
     """
     if outputs_by_metric[0].group_count < 3:
         return [None] * len(outputs_by_metric)
-    simulated = simulate_bias_of_human_scores_plus_noise(outputs_by_metric, rng, draws, workers=workers)
+    simulated = simulate_bias_of_noisy_human_scores(outputs_by_metric, rng, draws, workers=workers)
     p_values: list[float | None] = []
     for outputs, residual_ranges in zip(outputs_by_metric, simulated):
         observed = separate_regression_to_mean(
@@ -123,7 +121,7 @@ def _compute_p_value_from_simulated_values(
     return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
 
 
-def simulate_metric_bias_if_systems_are_treated_equally(
+def simulate_bias_under_equal_treatment(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -140,11 +138,11 @@ def simulate_metric_bias_if_systems_are_treated_equally(
     outputs = outputs_by_metric[0]
     for units in (outputs.clusters, outputs.items):
         if _has_one_group_per_unit(units, outputs.groups):
-            return _simulate_metric_bias_by_permuting_groups(outputs_by_metric, units, rng, draws)
-    return _simulate_metric_bias_by_permuting_residuals(outputs_by_metric, rng, draws, workers)
+            return _simulate_bias_by_permuting_groups(outputs_by_metric, units, rng, draws)
+    return _simulate_bias_by_permuting_residuals(outputs_by_metric, rng, draws, workers)
 
 
-def simulate_bias_of_human_scores_plus_noise(
+def simulate_bias_of_noisy_human_scores(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -252,7 +250,7 @@ def _has_one_group_per_unit(unit_of_output: LongArray, group_of_output: LongArra
     return bool(distinct_pairs == unit_of_output.max() + 1)
 
 
-def _simulate_metric_bias_by_permuting_groups(
+def _simulate_bias_by_permuting_groups(
     outputs_by_metric: Sequence[ScoredOutputs],
     unit_of_output: LongArray,
     rng: np.random.Generator,
@@ -279,7 +277,7 @@ def _simulate_metric_bias_by_permuting_groups(
     return sysdep
 
 
-def _simulate_metric_bias_by_permuting_residuals(
+def _simulate_bias_by_permuting_residuals(
     outputs_by_metric: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
     """Shuffle the errors of each metric between the systems of each item many times, and compute how much the
@@ -296,9 +294,7 @@ def _simulate_metric_bias_by_permuting_residuals(
             permutations = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
             for row in permutations:
                 uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
-                fill_permutation_of_outputs_between_systems(
-                    output_positions, item_clusters, uniform_numbers, row
-                )
+                shuffle_outputs_between_systems(output_positions, item_clusters, uniform_numbers, row)
 
             def compute_bias_with_permuted_residuals(
                 scored_outputs: ScoredOutputs,
@@ -336,7 +332,7 @@ def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:
 
 
 @kernel
-def fill_permutation_of_outputs_between_systems(
+def shuffle_outputs_between_systems(
     output_positions: NDArray[np.int64],
     cluster_of_item: NDArray[np.int64],
     uniform_random_numbers: FloatArray,

@@ -83,8 +83,8 @@ def combine_verdicts_of_both_orders(
     """
     question_count = int(questions.max(initial=-1)) + 1
     in_order = ~is_swapped
-    first = _order_verdicts_by_question_number(verdicts[in_order], questions[in_order], question_count)
-    second = _order_verdicts_by_question_number(verdicts[is_swapped], questions[is_swapped], question_count)
+    first = _arrange_by_question(verdicts[in_order], questions[in_order], question_count)
+    second = _arrange_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
     has_first = np.bincount(questions[in_order], minlength=question_count) > 0
     has_second = np.bincount(questions[is_swapped], minlength=question_count) > 0
     has_both = has_first & has_second
@@ -98,9 +98,7 @@ def combine_verdicts_of_both_orders(
     return CombinedVerdicts(np.where(has_both, both_verdicts, single_verdicts), is_consistent)
 
 
-def _order_verdicts_by_question_number(
-    verdicts: FloatArray, question_numbers: IntArray, question_count: int
-) -> FloatArray:
+def _arrange_by_question(verdicts: FloatArray, question_numbers: IntArray, question_count: int) -> FloatArray:
     """Return an array with the verdict on each question. A question without a verdict gets NaN."""
     arranged = np.full(question_count, np.nan)
     arranged[question_numbers] = verdicts

@@ -47,7 +47,7 @@ class ItemMeans:
     means: FloatArray
     items: IntArray
 
-    def compute_mean_over_items_on_resamples(self, bootstrap: ClusterBootstrap) -> FloatArray:
+    def resample_mean(self, bootstrap: ClusterBootstrap) -> FloatArray:
         """Return the mean over items for each bootstrap resample of the items."""
         return bootstrap.resample_ratios(self.means[None], np.ones((1, len(self.means))), self.items)
 
@@ -80,7 +80,7 @@ def estimate_mean_over_items(
         # a mean of several verdicts can be more precise than one observation per item
         np.array([_NO_LIMIT]),
     )
-    low, high = proportion_interval(proportions, item_means.compute_mean_over_items_on_resamples(bootstrap))
+    low, high = proportion_interval(proportions, item_means.resample_mean(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)
 
 
@@ -102,10 +102,7 @@ def estimate_difference_of_means(
     difference = float(first.means.mean() - second.means.mean())
     if smaller_count < 2:
         return ItemEstimate(difference, np.nan, np.nan, pairs)
-    low, high = percentile_interval(
-        first.compute_mean_over_items_on_resamples(bootstrap)
-        - second.compute_mean_over_items_on_resamples(bootstrap)
-    )
+    low, high = percentile_interval(first.resample_mean(bootstrap) - second.resample_mean(bootstrap))
     widening = float(compute_interval_widening_factor(np.array([smaller_count]))[0])
     return ItemEstimate(
         difference,

@@ -55,9 +55,7 @@ def estimate_share_of_pairs_ordered_like_humans(
     The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are
     pairs at all.
     """
-    correct_pair_counts, pair_counts = _count_pairs_ordered_like_humans_for_each_output(
-        judge_scores, human_scores
-    )
+    correct_pair_counts, pair_counts = _count_pairs_ordered_like_humans(judge_scores, human_scores)
     pairs = pair_counts.sum() / 2
     if pairs == 0:
         return ItemEstimate(np.nan, np.nan, np.nan, 0)
@@ -77,7 +75,7 @@ def estimate_share_of_pairs_ordered_like_humans(
     return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
 
 
-def _count_pairs_ordered_like_humans_for_each_output(
+def _count_pairs_ordered_like_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Count for each output the pairs with other outputs that the judge orders as humans do, and all pairs. A

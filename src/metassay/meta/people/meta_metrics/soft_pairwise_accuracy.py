@@ -32,11 +32,11 @@ from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_pai
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.exchanged_segments import prepare_segment_exchange_test
 from metassay.stats.exchanged_soft_accuracy import (
-    compute_accuracy_differences_after_system_exchange,
-    compute_sign_flip_accuracy_differences_after_exchange,
+    compute_differences_after_system_exchange,
+    compute_sign_flip_differences_after_exchange,
     compute_soft_accuracy_differences_after_exchange,
-    tabulate_accuracy_differences_by_exchanged_systems,
-    tabulate_sign_flip_accuracy_differences_by_exchanged_systems,
+    tabulate_system_exchanges,
+    tabulate_system_exchanges_by_sign_flips,
 )
 from metassay.stats.flip_groups import compute_p_values_under_random_signs, draw_random_signs_of_segments
 from metassay.stats.score_exchanges import (
@@ -253,8 +253,8 @@ def _build_function_comparing_swapped_metrics(
         p_human = compute_pair_p_values(human)
         if swaps_systems:
             return partial(
-                compute_accuracy_differences_after_system_exchange,
-                tabulate_accuracy_differences_by_exchanged_systems(p_human, metrics, metric_pairs),
+                compute_differences_after_system_exchange,
+                tabulate_system_exchanges(p_human, metrics, metric_pairs),
             )
         return partial(compute_soft_accuracy_differences_after_exchange, p_human, metrics, metric_pairs)
     if settings.permutations < 1:
@@ -266,13 +266,11 @@ def _build_function_comparing_swapped_metrics(
     p_human = compute_p_values_under_random_signs(human, group)
     if swaps_systems:
         return partial(
-            compute_accuracy_differences_after_system_exchange,
-            tabulate_sign_flip_accuracy_differences_by_exchanged_systems(
-                p_human, metrics, metric_pairs, group
-            ),
+            compute_differences_after_system_exchange,
+            tabulate_system_exchanges_by_sign_flips(p_human, metrics, metric_pairs, group),
         )
     return partial(
-        compute_sign_flip_accuracy_differences_after_exchange,
+        compute_sign_flip_differences_after_exchange,
         p_human,
         metrics,
         metric_pairs,
