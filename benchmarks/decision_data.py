@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 import metassay
-from metassay.meta.decisions.labelled_scores import LabelledScores, renumber_integer_codes_from_zero
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.meta.decisions.labelled_scores import LabelledScores
+from metassay.stats.arrays import FloatArray, LongArray, convert_labels_to_integers
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 WMT = {
@@ -137,9 +137,7 @@ def _arrange(table: pl.DataFrame, human: str, metrics: Sequence[str]) -> Labelle
     items = table.head(table.height // len(systems))
     unit_of_item = np.arange(items.height)
     if "doc_id" in items.columns:
-        unit_of_item = renumber_integer_codes_from_zero(
-            items["doc_id"].rank("dense").to_numpy().astype(np.int64)
-        )
+        unit_of_item = convert_labels_to_integers(items["doc_id"].rank("dense").to_numpy().astype(np.int64))
     return LabelledScores(
         systems=systems,
         items=tuple(items[item_column].cast(pl.String)),

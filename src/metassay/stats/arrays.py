@@ -138,7 +138,7 @@ def compute_start_of_each_row(rows: Iterable[Sequence[Any]]) -> LongArray:
 
 def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
     """Return the sorted distinct values of an array of small non-negative integers, and for each element the
-    index of its value.
+    index of its value in this list.
 
     Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
 
@@ -150,6 +150,16 @@ def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
     values = np.flatnonzero(index_of_value)
     index_of_value[values] = np.arange(len(values))
     return values, index_of_value[integers]
+
+
+def convert_labels_to_integers(labels: NDArray[Any]) -> LongArray:
+    """Replace each label by its position among the sorted distinct labels.
+
+    >>> convert_labels_to_integers(np.array([7, 3, 7]))
+    array([1, 0, 1])
+    """
+    codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def find_true_positions(mask: BoolArray) -> NDArray[np.uint32]:

@@ -109,8 +109,8 @@ def williams_test(
 def correlate_system_scores(
     statistic: str, human_scores: FloatArray, metric_scores: FloatArray, *, exact: bool = False
 ) -> FloatArray:
-    """Correlate human scores with metric scores over systems, which are the last axis. Each row gives one
-    correlation.
+    """Correlate human scores with metric scores of systems, separately for each row. The systems are on the
+    last axis.
 
     Means of many scores tie if they are equal up to rounding; with `exact`, for scores as they were given,
     only if they are equal.

@@ -102,8 +102,10 @@ class SegmentExchangeTest:
     def _sum_rows_without_missing_segments(
         self, rows: FloatArray, is_exchanged: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Sum each row over all segments and over the exchanged segments. Leaves out the missing segments of
-        each pattern in turn.
+        """Sum each row over all segments and over the exchanged segments, without the segments that are
+        missing.
+
+        There is one sum for each pattern of missing segments.
 
         `is_exchanged` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
         """
@@ -161,8 +163,7 @@ def prepare_segment_exchange_test(
 def _compute_inverse_deviations(
     metric_scores: FloatArray, metric_pairs: LongArray, is_selected_segment: BoolArray
 ) -> FloatArray:
-    """Compute 1 / standard deviation of both metrics of each pair on the selected segments, by which their
-    scores are scaled for exchanges.
+    """Compute 1 / standard deviation of both metrics of each pair on the selected segments.
 
     Returns [metric pairs, 2].
     """
@@ -185,8 +186,8 @@ def _add_p_value_error_differences(
     upper_tail_table: FloatArray,
     error_differences: FloatArray,
 ) -> None:
-    """Add for one pair of systems how much closer the p-value of metric A is to that of human scores than the
-    p-value of metric B, after each exchange.
+    """Add to `error_differences` how much closer the p-value of metric A is to that of human scores than the
+    p-value of metric B, for one pair of systems.
 
     Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `difference_sums` and
     `exchanged_difference_sums` have first the differences, then the squared differences of all metrics. The

@@ -51,7 +51,7 @@ def compute_soft_accuracy_differences_after_exchange(
     products = by_segment.T @ by_segment
     exchanged_sums = score_exchanges.sum_exchanged_scores(metric_scores)
     unexchanged_sums = metric_scores.sum(axis=-1) - exchanged_sums
-    accuracy_differences = _create_empty_array_of_differences(len(score_exchanges), metric_pairs)
+    accuracy_differences = np.empty((len(score_exchanges), len(metric_pairs)), dtype=np.float32)
     for draw in range(len(score_exchanges)):
         product_sums = _sum_products_of_scores_by_exchange(by_segment, products, score_exchanges, draw)
         _fill_normal_accuracy_differences(
@@ -82,7 +82,7 @@ def compute_sign_flip_differences_after_exchange(
     by_segment = np.ascontiguousarray(np.moveaxis(metric_scores, 2, 0), dtype=np.float32)
     flipped_sums = sign_flips.sum_scores_under_random_signs(by_segment)
     tolerance = compute_tie_tolerance(metric_scores)
-    accuracy_differences = _create_empty_array_of_differences(len(score_exchanges), metric_pairs)
+    accuracy_differences = np.empty((len(score_exchanges), len(metric_pairs)), dtype=np.float32)
     for draw in range(len(score_exchanges)):
         if score_exchanges.cells is not None:
             exchanged_flipped_sums = sign_flips.sum_scores_under_random_signs(
@@ -129,8 +129,8 @@ def compute_differences_after_system_exchange(
 def tabulate_system_exchanges(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray
 ) -> Float32Array:
-    """Tabulate what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
-    two, one or none of them is exchanged.
+    """Compute what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
+    the scores of these systems are exchanged or not.
 
     An effect is |p_B' - p_human| - |p_A' - p_human|, with normal p-values. Returns [metric pairs, system
     pairs, 4]. State 2 k + l: the first system is exchanged if k is 1, the second one if l is 1.
@@ -146,7 +146,7 @@ def tabulate_system_exchanges(
 def tabulate_system_exchanges_by_sign_flips(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray, sign_flips: FlipGroup
 ) -> Float32Array:
-    """Tabulate the same as `tabulate_system_exchanges`, with p-values from sign flips instead of normal ones.
+    """Compute the same as `tabulate_system_exchanges`, with p-values from sign flips instead of normal ones.
 
     An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
     `tabulate_system_exchanges`, with p-values from a group of sign flips.
@@ -161,15 +161,11 @@ def tabulate_system_exchanges_by_sign_flips(
     return difference_table
 
 
-def _create_empty_array_of_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
-    return np.empty((draws, len(metric_pairs)), dtype=np.float32)
-
-
 def _sum_products_of_scores_by_exchange(
     scores_by_segment: Float32Array, all_products: Float32Array, score_exchanges: ScoreExchanges, draw: int
 ) -> _ProductSums:
-    """Multiply the scores of every two systems and sum the products over segments, separately for scores that
-    stay and for exchanged ones.
+    """Sum the products of the scores of every two systems over segments, separately for exchanged scores and
+    for scores that stay.
     """
     systems = score_exchanges.rows.shape[1]
     metrics = len(all_products) // systems
@@ -320,8 +316,8 @@ def _fill_system_exchange_table(
     upper_tail_table: FloatArray,
     difference_table: Float32Array,
 ) -> None:
-    """Compute what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, for
-    all four ways to exchange its scores.
+    """Compute what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
+    both, one or none of these systems is exchanged.
     """
     systems = score_sums.shape[1]
     errors = np.empty(4)
@@ -378,8 +374,8 @@ def _fill_sign_flip_exchange_table(
 def _fill_differences_after_system_exchange(
     difference_table: Float32Array, is_exchanged_system: BoolArray, accuracy_differences: Float32Array
 ) -> None:
-    """Average over pairs of systems the entries of the table that fit the systems whose scores are exchanged
-    in each draw.
+    """Look up what each pair of systems adds to the difference of two metrics after each random exchange, and
+    average over pairs of systems.
     """
     draws, systems = is_exchanged_system.shape
     pairs = difference_table.shape[1]

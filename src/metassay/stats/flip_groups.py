@@ -29,8 +29,8 @@ _ROWS_PER_BLOCK = 64
 
 @dataclass(frozen=True)
 class FlipGroup:
-    """A set of random sign assignments for segments, chosen so that sums under all of them need few
-    additions.
+    """Random signs for segments, chosen so that sums of scores under very many sign assignments are fast to
+    compute.
     """
 
     codes: LongArray
@@ -76,9 +76,7 @@ def compute_p_values_under_random_signs(scores: FloatArray, flip_group: FlipGrou
 
 
 def compute_tie_tolerance(scores: FloatArray) -> np.float32:
-    """Return the difference below which two sums of scores count as equal, because it may be a rounding
-    error.
-    """
+    """Return the largest difference at which two sums of scores count as equal, because of rounding errors."""
     return np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
 
 

@@ -19,8 +19,8 @@ from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Means over each group of outputs of isotonic fits (non-decreasing functions of a score), one fit to all
-    outputs and one to each group.
+    """Isotonic fits (non-decreasing functions of a score) averaged over groups of outputs: one fit to all
+    outputs, and one to each group.
 
     Arrays are [groups] or [resamples, groups]; NaN where a resample does not contain a group.
     """

@@ -26,9 +26,7 @@ class IntervalEstimate:
 
 @dataclass(frozen=True)
 class ClusteredProportions:
-    """Estimated proportions, with their variance between clusters and the sizes of the samples, from which
-    intervals are computed.
-    """
+    """Estimated proportions of observations in clusters, with their variances and sample sizes."""
 
     estimate: FloatArray
     variance: FloatArray
@@ -51,7 +49,7 @@ class ClusteredProportions:
 def proportion_interval(
     proportions: ClusteredProportions, resamples: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute confidence intervals for proportions from their values on bootstrap resamples, one row per
+    """Compute 95 % confidence intervals for proportions from their values on bootstrap resamples, one row per
     proportion.
 
     The percentile interval, widened for a small number of clusters. With few clusters, and near 0 and 1 where

@@ -187,8 +187,8 @@ def refit_isotonic_with_permuted_residuals(
     group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Add permuted residuals to a fit, fit the sums again, and return for each group of outputs by how much
-    the new fit exceeds the sums on average.
+    """Fit values again after their residuals were permuted. Returns for each group of outputs the mean of the
+    new fit minus the mean of the new values.
 
     Returns [rows, groups]. The values of a row are `fitted_values + residuals[permutations[row]]`. Its
     deviation in a group is the mean of the fit to these values minus the mean of the values. All weights are

@@ -100,8 +100,8 @@ def jackknife_labelling_effort_saved(
 def _compute_leave_one_out_shares(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
-    """Compute for each row of scores the share of human labels saved, first with all clusters, then without
-    each of them in turn.
+    """Compute for each row of scores the share of human labels saved: first with all clusters of items, then
+    with each cluster left out.
 
     Returns [series, 1 + clusters].
     """

@@ -21,8 +21,10 @@ UPPER_TAIL: FloatArray = ndtr(
 def interpolate_normal_p_value(
     difference_sum: float, square_sum: float, upper_tail_table: FloatArray
 ) -> float:
-    """Return the probability that a normal variable exceeds the sum divided by the root of the square sum,
-    interpolated in a table.
+    """Look up the p-value of a sum of differences in a table of the normal distribution.
+
+    It is the probability that a standard normal variable exceeds `difference_sum` / √`square_sum`; 0.5 if
+    there are no differences.
     """
     if square_sum <= 0.0:
         return 0.5

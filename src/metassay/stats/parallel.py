@@ -34,7 +34,7 @@ def map_blocks_in_threads(
 
 @functools.cache
 def _find_thread_pools() -> ThreadpoolController:
-    """Find the libraries for linear algebra of this process, whose numbers of threads can be limited. Cached,
+    """Find the libraries for linear algebra of this process, to limit how many threads they use. Cached,
     because the search is slow.
     """
     return ThreadpoolController()

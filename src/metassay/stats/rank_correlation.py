@@ -148,8 +148,8 @@ def _are_all_scores_tied(scores: FloatArray) -> bool:
 
 
 def _compute_tau_ap_b_for_reference(reference: FloatArray, estimate: FloatArray) -> float:
-    """Compute the AP correlation in one direction, where either vector may have ties: `reference` decides
-    which items are ordered right.
+    """Compute one of the two directions of `tau_ap_b`, in which `reference` decides which items are ordered
+    right.
     """
     precedes = estimate[:, None] > estimate  # [above, below]
     concordant = (precedes & (reference[:, None] > reference)).sum(axis=0)

@@ -47,10 +47,10 @@ def draw_random_segment_subsets(
 
 
 def draw_cluster_counts(cluster_count: int, resamples: int, seed: int) -> NDArray[np.uint32]:
-    """Draw as many clusters with replacement as there are, for each resample. Return how often each resample
-    (row) contains each cluster.
+    """Draw bootstrap resamples of clusters. Return how often each resample (row) contains each cluster
+    (column).
 
-    Returns [resamples, clusters].
+    A resample has as many clusters as there are. Returns [resamples, clusters].
     """
     if resamples < 0:
         raise InputError(f"bootstraps must be 0 or more, not {resamples}.")

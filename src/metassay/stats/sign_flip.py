@@ -78,10 +78,9 @@ def compute_normal_p_values_from_sums(
 
 
 def estimate_normal_approximation_errors_of_p_values(scores: FloatArray) -> FloatArray:
-    """Estimate by how much the normal approximation of the p-value is wrong for each pair of systems, from
-    the kurtosis of the score differences.
+    """Estimate for each pair of systems by how much the normal approximation of its p-value is wrong.
 
-    Signs are symmetric, so the first term is that of the kurtosis,
+    Signs are symmetric, so the first term of the error is that of the kurtosis of the differences,
 
         phi(z) (z³ - 3 z) / 12 · Σ d⁴ / (Σ d²)²,
 

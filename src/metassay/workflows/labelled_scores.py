@@ -18,10 +18,9 @@ from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
     detect_labelling_unit,
-    renumber_integer_codes_from_zero,
 )
 from metassay.options import split_comma_separated_names
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, convert_labels_to_integers
 from metassay.workflows.options import AnnotateOptions, EstimateOptions
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_human_and_metric_scores
@@ -121,7 +120,7 @@ def _arrange_labelled_scores(
         unit = detect_labelling_unit(score_cube, labelled_items)
     units = np.arange(len(score_cube.items))
     if unit != ITEM:
-        units = renumber_integer_codes_from_zero(score_cube.assign_items_to_clusters(unit))
+        units = convert_labels_to_integers(score_cube.assign_items_to_clusters(unit))
     return LabelledScores(score_cube.systems, score_cube.items, labels, metrics, units, unit, probabilities)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
@@ -15,7 +17,8 @@ from metassay.stats.resampling import draw_cluster_counts
 def outputs():
     rng = np.random.default_rng(0)
     metric = rng.normal(size=(3, 80)) + np.arange(3)[:, None]
-    return build_scored_outputs(metric + rng.normal(size=metric.shape), metric, system_names=["a", "b", "c"])
+    outputs = build_scored_outputs(metric + rng.normal(size=metric.shape), metric)
+    return replace(outputs, group_names=("a", "b", "c"))
 
 
 def test_curve_without_resamples_is_one_fit_within_the_scores_of_the_group(outputs):

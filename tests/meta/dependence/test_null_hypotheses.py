@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -173,7 +174,7 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
     rng = np.random.default_rng(9)
     for noise in (0.3, 3.0):
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
-        metrics.append(metrics[0].replace_metric_scores(scores))
+        metrics.append(replace(metrics[0], metric_scores=scores))
     alone, together = {
         "equal": (equal_mapping_p_value, compute_p_values_of_equal_treatment),
         "fair": (fair_metric_p_value, compute_p_values_of_metric_fairness),

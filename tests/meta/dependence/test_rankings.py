@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from metassay.meta.dependence.rankings import (
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
-NAMES = ["A", "B", "C"]
+NAMES = ("A", "B", "C")
 
 
 def test_equal_means_are_ordered_by_name():
@@ -27,7 +29,7 @@ def test_deviations_explain_an_inversion_of_a_biased_metric():
     """The metric adds 2 to the scores of B, so that its predicted human score exceeds that of A."""
     human = np.array([[1.0, 2, 3, 4], [0, 1, 2, 3], [-3, -2, -1, 0]])
     metric = human + np.array([[0], [2], [0]])
-    outputs = build_scored_outputs(human, metric, system_names=NAMES)
+    outputs = replace(build_scored_outputs(human, metric), group_names=NAMES)
     deviations = measure_how_much_groups_are_overrated(outputs)
     rankings = rank_systems_by_human_and_metric_scores(outputs, deviations)
     assert rankings.human == ["A", "B", "C"]
@@ -43,7 +45,7 @@ def test_deviations_explain_an_inversion_of_a_biased_metric():
 def test_deviations_do_not_explain_an_inversion_from_averaging_on_a_stretched_scale():
     """A strictly increasing metric has no deviations, but one huge score lifts the mean of B above that of A."""
     human = np.array([[3.0, 3, 3, 3], [0, 0, 0, 4], [1, 1, 1, 1]])
-    outputs = build_scored_outputs(human, 10.0**human, system_names=NAMES)
+    outputs = replace(build_scored_outputs(human, 10.0**human), group_names=NAMES)
     deviations = measure_how_much_groups_are_overrated(outputs)
     np.testing.assert_allclose(deviations, 0, atol=1e-12)
     (pair,) = find_system_pairs_in_wrong_order(outputs, deviations)

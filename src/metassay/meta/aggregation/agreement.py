@@ -46,8 +46,8 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """System scores computed in three ways: over the corpus, as means of segment scores, and as means over
-    bootstrap samples. Also how well each agrees with human scores.
+    """System scores computed in three ways (corpus, segment and bootstrap aggregation), and how well each way
+    agrees with human scores.
     """
 
     systems: list[AggregatedSystem]

@@ -90,9 +90,7 @@ def group_systems_with_same_segments(has_output: BoolArray) -> list[SystemsWithS
 
 
 def find_outputs_with_statistics(output_statistics: Scores) -> BoolArray:
-    """Return a Boolean mask of the outputs that a metric scored, so that their sufficient statistics are
-    known.
-    """
+    """Return a Boolean mask of the outputs that a metric scored."""
     return ~np.isnan(output_statistics[..., 0])
 
 

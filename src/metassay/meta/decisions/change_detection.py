@@ -129,7 +129,7 @@ def estimate_detection_delay(
     values_over_runs: ValuesOverRuns, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
     """Estimate how many more runs are needed to detect a change of the given size. Also returns how many runs
-    a single test would need that is planned in advance.
+    a single test, planned in advance, would need.
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
@@ -151,7 +151,7 @@ def estimate_detection_delay(
 
 
 def _raise_small_variances(values_over_runs: ValuesOverRuns) -> FloatArray:
-    """Replace each variance that is below the mean variance of all runs so far by this mean.
+    """Raise each variance to at least the mean variance of all runs so far.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as strong
     evidence of a change.

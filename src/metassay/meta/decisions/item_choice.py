@@ -66,8 +66,7 @@ def choose_items_to_label(
 
 
 def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
-    """Predict for each item how far the metric scores are from the human scores. The predictions are only
-    proportional to these distances.
+    """Predict for each item how far the metric scores are from the human scores, up to a constant factor.
 
     Metrics err most on bad outputs. Without enough labels the prediction is the distance of an output from
     the best output, by the mean of all standardised metrics. With labels it is a regression of the errors of
@@ -104,8 +103,8 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
 
 
 def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
-    """Compute for each item how far its outputs are below the best output of all items, by predicted quality
-    and averaged over systems.
+    """Compute for each item how much worse its outputs are on average than the best output of all items, by
+    predicted quality.
     """
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
@@ -121,8 +120,10 @@ def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
 def _measure_metric_errors_on_labelled_items(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None
 ) -> FloatArray:
-    """Measure how far each labelled item is from a linear fit of the human labels to the metric scores. Items
-    without labels get NaN.
+    """Measure for each labelled item how far the human labels are from those that the metric scores predict.
+    Other items get NaN.
+
+    The prediction is a linear fit for each system.
     """
     # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)
@@ -142,8 +143,8 @@ def _measure_metric_errors_on_labelled_items(
 def _get_labelling_probabilities_of_previous_rounds(
     labelled_scores: LabelledScores, is_labelled_unit: BoolArray
 ) -> FloatArray:
-    """Return the probability that each item or document was chosen for labelling in an earlier round.
-    Unknown probabilities are taken as equal.
+    """Return the probability that each item or document was chosen for labelling in an earlier round. If it
+    is unknown, all get the same probability.
     """
     if labelled_scores.probabilities is None:
         return np.full(len(is_labelled_unit), is_labelled_unit.mean())
@@ -154,9 +155,7 @@ def _get_labelling_probabilities_of_previous_rounds(
 def _scale_rates_to_probabilities(
     sampling_rates: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray, item_count: int
 ) -> FloatArray:
-    """Scale sampling rates to probabilities, so that the expected number of drawn items equals
-    `item_count`.
-    """
+    """Scale sampling rates to probabilities, so that `item_count` items are drawn on average."""
     low, high = 0.0, 1.0
     # The bound ends the search if more items are asked for than are unlabelled.
     while (

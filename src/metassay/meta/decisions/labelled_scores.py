@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.score_cube import ScoreCube
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, convert_labels_to_integers
 
 # The sampling unit where single items were chosen for labelling.
 ITEM = "item"
@@ -53,14 +53,9 @@ class LabelledScores:
             items=tuple(self.items[position] for position in np.flatnonzero(is_selected)),
             human=self.human[:, is_selected],
             metrics={name: scores[:, is_selected] for name, scores in self.metrics.items()},
-            unit_of_item=renumber_integer_codes_from_zero(self.unit_of_item[is_selected]),
+            unit_of_item=convert_labels_to_integers(self.unit_of_item[is_selected]),
             probabilities=probabilities,
         )
-
-
-def renumber_integer_codes_from_zero(codes: LongArray) -> LongArray:
-    """Replace integer codes by 0, 1, … in the same order and without gaps."""
-    return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
 def detect_labelling_unit(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
@@ -76,7 +71,7 @@ def detect_labelling_unit(score_cube: ScoreCube, labelled_items: NDArray[np.bool
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = renumber_integer_codes_from_zero(score_cube.assign_items_to_clusters(columns[name]))
+        documents = convert_labels_to_integers(score_cube.assign_items_to_clusters(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

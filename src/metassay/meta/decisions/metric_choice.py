@@ -17,8 +17,8 @@ _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class MetricCandidate:
-    """A metric with the share of human labels that it makes unnecessary, for estimating the mean of a system
-    or the difference between two systems.
+    """The share of human labels that a metric makes unnecessary, for estimating the mean of a system and the
+    difference between two systems.
     """
 
     metric: str
@@ -30,7 +30,7 @@ class MetricCandidate:
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """All metrics from best to worst at saving human labels, with the chosen metric. The choice is None if
+    """The metric that saves the most human labels, and all metrics from best to worst. No metric is chosen if
     labels alone are at least as precise.
     """
 

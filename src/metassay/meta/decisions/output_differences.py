@@ -17,7 +17,7 @@ from metassay.meta.decisions.system_differences import (
     HumanAgreement,
     build_agreement_points,
 )
-from metassay.results.rank import AgreementPoint, AgreementThreshold
+from metassay.results.rank import AgreementThreshold
 from metassay.stats.arrays import FloatArray, divide_or_zero
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.resampling import draw_bootstrap_counts
@@ -54,9 +54,8 @@ def estimate_agreement_on_output_pairs(
     counts = np.bincount(positions, minlength=shape[0] * shape[1]).reshape(shape)
     right = np.bincount(positions, weights=pair_credits, minlength=shape[0] * shape[1]).reshape(shape)
     is_filled = counts.sum(axis=1) > 0
-    bin_sizes = np.bincount(bins, weights=sizes, minlength=shape[0])[is_filled] / counts[is_filled].sum(
-        axis=1
-    )
+    size_sums = np.bincount(bins, weights=sizes, minlength=shape[0])
+    bin_sizes = size_sums[is_filled] / counts[is_filled].sum(axis=1)
     drawn = draw_bootstrap_counts(scores.cluster_count, scores.cluster_count, resample_count, rng)
     weights = np.concatenate([np.ones((1, scores.cluster_count)), drawn])
     curves = _fit_agreement_by_score_difference(weights @ right[is_filled].T, weights @ counts[is_filled].T)
@@ -66,7 +65,10 @@ def estimate_agreement_on_output_pairs(
         accuracy=float(pair_credits.mean()),
         smallest_difference=0.0,
         largest_difference=float(sizes.max()),
-        points=_build_points_of_isotonic_agreement_curve(curves, bin_sizes, float(sizes.max())),
+        # One point per bin and one for the largest difference, up to which the curve stays constant.
+        points=build_agreement_points(
+            np.append(bin_sizes, sizes.max()), np.column_stack([curves, curves[:, -1]])
+        ),
         thresholds=[
             _find_agreement_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
         ],
@@ -87,16 +89,6 @@ def _fit_agreement_by_score_difference(
     )
     weights = np.maximum(pair_counts, _SMALLEST_WEIGHT)
     return fit_non_decreasing_rows(shares, weights)[0]
-
-
-def _build_points_of_isotonic_agreement_curve(
-    agreement_curves: FloatArray, bin_differences: FloatArray, largest_difference: float
-) -> list[AgreementPoint]:
-    """Build the points of the agreement curve with 95 % intervals, one for each bin of score differences
-    and one for the largest difference.
-    """
-    differences = np.append(bin_differences, largest_difference)
-    return build_agreement_points(differences, np.column_stack([agreement_curves, agreement_curves[:, -1]]))
 
 
 def _find_agreement_threshold(

@@ -86,7 +86,7 @@ def compute_human_preferences_on_resamples(
 
 
 def estimate_agreement_on_system_pairs(
-    scores: ScoreArrays, metric_index: int, human_preferences_on_resamples: ResampledSystemPairs
+    scores: ScoreArrays, metric_index: int, human_preferences: ResampledSystemPairs
 ) -> HumanAgreement | None:
     """Estimate how often people and a metric prefer the same one of two systems, depending on how far apart
     the mean metric scores are.
@@ -97,24 +97,25 @@ def estimate_agreement_on_system_pairs(
     metric_scores = scores.metrics[metric_index]
     sums = scores.sum_over_clusters(metric_scores[first] - metric_scores[second])
     sizes = scores.sum_over_clusters(np.ones((1, scores.human.shape[1])))[0]
-    weights = human_preferences_on_resamples.item_weights
+    weights = human_preferences.item_weights
     mean_differences = (weights @ sums.T) / (weights @ sizes)[:, None]
     differences = np.abs(mean_differences)
     agreement = np.where(
         mean_differences > 0,
-        human_preferences_on_resamples.first_is_better,
-        1 - human_preferences_on_resamples.first_is_better,
+        human_preferences.first_is_better,
+        1 - human_preferences.first_is_better,
     )
     largest = float(differences[0].max())
     if largest == 0:
         return None
-    slopes = fit_logistic_slopes(differences, agreement, human_preferences_on_resamples.pair_weights)
+    slopes = fit_logistic_slopes(differences, agreement, human_preferences.pair_weights)
+    grid = np.linspace(0.0, largest, POINTS)
     return HumanAgreement(
         pairs=len(first),
         accuracy=_measure_pairwise_accuracy(mean_differences[0], agreement[0]),
         smallest_difference=min(_estimate_noise_of_system_differences(sums, sizes), largest),
         largest_difference=largest,
-        points=_build_points_of_logistic_agreement_curve(slopes, largest),
+        points=build_agreement_points(grid, expit(slopes[:, None] * grid)),
         thresholds=[_find_agreement_threshold(slopes, share, largest) for share in AGREEMENT_SHARES],
     )
 
@@ -122,8 +123,8 @@ def estimate_agreement_on_system_pairs(
 def fit_logistic_slopes(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit a logistic curve to each row of data, which predicts from a score difference how often people
-    agree. Returns the slopes of the curves.
+    """Fit logistic curves that predict from a score difference how often people agree with a metric. Returns
+    one slope for each row of data.
 
     Slope times difference is at most `_LARGEST_EXPONENT`.
     """
@@ -180,23 +181,14 @@ def _measure_pairwise_accuracy(metric_differences: FloatArray, human_agreement: 
 
 
 def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
-    """Estimate how large a score difference between two systems may be by chance: 1.96 standard errors, as
-    the median over pairs of systems.
+    """Estimate how large a score difference between two systems may be by chance.
+
+    It is 1.96 standard errors, as the median over pairs of systems.
     """
     items = cluster_sizes.sum()
     deviations = cluster_sums - cluster_sizes * (cluster_sums.sum(axis=1) / items)[:, None]
     standard_errors = np.sqrt((deviations**2).sum(axis=1)) / items
     return float(1.96 * np.median(standard_errors))
-
-
-def _build_points_of_logistic_agreement_curve(
-    logistic_slopes: FloatArray, largest_difference: float
-) -> list[AgreementPoint]:
-    """Evaluate logistic agreement curves at equally spaced score differences. Returns points with 95 %
-    intervals.
-    """
-    differences = np.linspace(0.0, largest_difference, POINTS)
-    return build_agreement_points(differences, expit(logistic_slopes[:, None] * differences))
 
 
 def build_agreement_points(
@@ -206,9 +198,11 @@ def build_agreement_points(
     from resampled curves.
     """
     low, high = np.quantile(agreement_probabilities[1:], TAILS, axis=0)
-    columns = np.stack([score_differences, agreement_probabilities[0], low, high], axis=1)
-    names = ("difference", "probability", "low", "high")
-    return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
+    columns = (score_differences, agreement_probabilities[0], low, high)
+    return [
+        AgreementPoint(difference=difference, probability=probability, low=point_low, high=point_high)
+        for difference, probability, point_low, point_high in zip(*(column.tolist() for column in columns))
+    ]
 
 
 def _find_agreement_threshold(

@@ -239,7 +239,7 @@ def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str
 def _measure_bias_of_metric_between_systems(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
-    """Measure how much more one metric overrates some system than another, on the outputs that it scored."""
+    """Measure how much more one metric overrates one system than another, on the outputs that it scored."""
     is_scored = outputs.find_outputs_with_complete_scores(metric)
     scored_outputs = outputs.select_scored_outputs(metric, is_scored)
     scored_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def measure_and_compare_metric_biases(
 
     One metric is that of `outputs`; the other is given by its scores of the same outputs.
     """
-    other_outputs = outputs.replace_metric_scores(other_metric_scores)
+    other_outputs = replace(outputs, metric_scores=other_metric_scores)
     return compare_measured_metric_biases(
         measure_metric_bias_between_systems(outputs, resample_counts),
         measure_metric_bias_between_systems(other_outputs, resample_counts),

@@ -189,15 +189,15 @@ def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
 
 
 def compute_range_over_groups(group_values: FloatArray) -> FloatArray:
-    """Return the largest value of any group minus the smallest. Groups are on the last axis, and NaN is
-    ignored.
+    """Return the range of the group values: the largest minus the smallest. Groups are on the last axis, and
+    NaN is ignored.
     """
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
 def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
-    """Estimate a 95 % interval for the largest value of any group minus the smallest, from the bootstrap
-    errors of each group.
+    """Estimate a 95 % interval for the range of the group values (the largest minus the smallest), from their
+    bootstrap errors.
 
     The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
     where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for

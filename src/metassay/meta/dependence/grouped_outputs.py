@@ -25,8 +25,8 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupingColumns:
-    """Names of the columns that group outputs, that say which are resampled together, that weight them, and
-    that divide them into contexts such as domains.
+    """Names of the columns that say how outputs are grouped, clustered and weighted, and to which contexts
+    they belong.
 
     All metrics are used unless some are named. Without `contexts` the context is the domain, if the data has
     a column of that name. `cluster` is what the bootstrap resamples, by default segments.
@@ -164,7 +164,7 @@ def list_metrics_to_analyze(score_cube: ScoreCube, grouping: GroupingColumns) ->
 
 
 def _list_context_columns(score_cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
-    """List the columns by whose values results are reported separately. The default is the domain."""
+    """List the columns that divide the data into contexts. By default this is the domain."""
     contexts = grouping.contexts
     if contexts is None:
         contexts = (DOMAIN,) if DOMAIN in score_cube.item_metadata else ()

@@ -157,10 +157,8 @@ def simulate_bias_of_noisy_human_scores(
     noise. The distribution depends on the metric only through r. It is simulated for angles arccos r in steps
     of π/64; between them, each quantile is interpolated. Returns sorted values, `[metrics, draws]`.
     """
-    positions = (
-        np.array([_compute_arccosine_of_human_correlation(metric) for metric in outputs_by_metric])
-        / ANGLE_STEP
-    )
+    correlations = np.array([compute_pearson_over_all_outputs(metric) for metric in outputs_by_metric])
+    positions = np.arccos(np.maximum(correlations, 0.0)) / ANGLE_STEP
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     steps = np.unique(np.concatenate([below, above]))
@@ -170,13 +168,6 @@ def simulate_bias_of_noisy_human_scores(
     lower = quantiles[np.searchsorted(steps, below)]
     upper = quantiles[np.searchsorted(steps, above)]
     return lower + (positions - below)[:, np.newaxis] * (upper - lower)
-
-
-def _compute_arccosine_of_human_correlation(outputs: ScoredOutputs) -> float:
-    """Return the arccosine of the correlation between metric and human scores, or π/2 if they are not
-    positively correlated.
-    """
-    return float(np.arccos(max(0.0, compute_pearson_over_all_outputs(outputs))))
 
 
 def _simulate_bias_of_noisy_metrics(
@@ -195,8 +186,10 @@ def _simulate_bias_of_noisy_metrics(
             def compute_bias_of_noisy_metric(
                 correlation_angle: float, noise: FloatArray = noise
             ) -> FloatArray:
+                """Simulate one metric for each row of noise, with the arccosine of its correlation with human
+                scores.
+                """
                 # cos · h + sin · noise is ordered like h + tan · noise
-                """Simulate one metric with the given correlation angle for each row of noise."""
                 scores = (
                     np.cos(correlation_angle) * human_scores + np.sin(correlation_angle) * human_sd * noise
                 )
@@ -236,8 +229,9 @@ def _split_draws_into_batches(draws: int, numbers_per_draw: int) -> Iterator[sli
 
 
 def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
-    """Predict human scores by isotonic regression on the metric scores. Returns predictions and residuals,
-    enlarged because the fit follows the data too closely.
+    """Predict human scores by isotonic regression on the metric scores. Returns predictions and residuals.
+
+    The residuals are enlarged, because the fit follows the data too closely.
     """
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
     fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)

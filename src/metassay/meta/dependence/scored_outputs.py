@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, convert_labels_to_integers
 from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 
@@ -39,7 +38,7 @@ class ScoredOutputs:
 
     @property
     def cluster_count(self) -> int:
-        """Number of clusters of outputs that the bootstrap resamples together."""
+        """Number of clusters, such as documents, that the bootstrap resamples as a whole."""
         return int(self.clusters.max()) + 1
 
     @cached_property
@@ -66,7 +65,9 @@ class ScoredOutputs:
         return weighted_sums / total_weights
 
     def select_outputs(self, is_selected: NDArray[np.bool_]) -> ScoredOutputs:
-        """Return the selected outputs, without groups and clusters that have no output left."""
+        """Return a copy with the selected outputs only. Groups and clusters that have no output left are
+        removed.
+        """
         remaining_groups = np.unique(self.groups[is_selected])
         return ScoredOutputs(
             human_scores=self.human_scores[is_selected],
@@ -79,20 +80,6 @@ class ScoredOutputs:
             group_names=tuple(self.group_names[group] for group in remaining_groups),
         )
 
-    def replace_metric_scores(self, metric_scores: FloatArray) -> ScoredOutputs:
-        """Return the same outputs with the scores of another metric."""
-        return replace(self, metric_scores=metric_scores)
-
-
-def convert_labels_to_integers(labels: NDArray[np.generic]) -> LongArray:
-    """Replace each label by its position among the sorted distinct labels.
-
-    >>> convert_labels_to_integers(np.array([7, 3, 7]))
-    array([1, 0, 1])
-    """
-    codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    return codes
-
 
 def build_scored_outputs(
     human_scores: ArrayLike,
@@ -100,13 +87,13 @@ def build_scored_outputs(
     *,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    system_names: Sequence[str] | None = None,
 ) -> ScoredOutputs:
     """Convert tables of scores to arrays with one entry per output. Outputs with a missing score (NaN) are
     left out.
 
     Tables are `[systems, segments]`. `clusters` has a label per segment (such as its document), `weights` a
     number per segment or per output.
+    Systems are named by their row numbers.
     """
     human_scores = _check_score_matrix(human_scores, "human")
     metric_scores = _check_score_matrix(metric_scores, "metric")
@@ -116,7 +103,7 @@ def build_scored_outputs(
         )
     weight_matrix = _expand_weights_to_outputs(weights, human_scores.shape)
     is_scored = ~np.isnan(human_scores) & ~np.isnan(metric_scores) & (weight_matrix > 0)
-    _check_every_system_has_scores(is_scored, system_names)
+    _check_every_system_has_scores(is_scored)
     systems, segments = np.nonzero(is_scored)
     segment_count = human_scores.shape[1]
     if clusters is None:
@@ -132,9 +119,7 @@ def build_scored_outputs(
         systems=systems.astype(np.int64),
         items=convert_labels_to_integers(segments),
         clusters=convert_labels_to_integers(segment_clusters[segments]),
-        group_names=tuple(str(system) for system in range(len(human_scores)))
-        if system_names is None
-        else tuple(system_names),
+        group_names=tuple(str(system) for system in range(len(human_scores))),
     )
 
 
@@ -178,7 +163,7 @@ def _check_cluster_labels(clusters: ArrayLike, segment_count: int) -> NDArray[np
     return labels
 
 
-def _check_every_system_has_scores(is_scored: NDArray[np.bool_], system_names: Sequence[str] | None) -> None:
+def _check_every_system_has_scores(is_scored: NDArray[np.bool_]) -> None:
     """Raise an error unless there are at least two systems, and each has an output with a human score and a
     metric score.
     """
@@ -186,6 +171,4 @@ def _check_every_system_has_scores(is_scored: NDArray[np.bool_], system_names: S
         raise InputError("system dependence compares systems: at least two are needed.")
     unscored_systems = np.flatnonzero(~is_scored.any(axis=1))
     if len(unscored_systems):
-        first = unscored_systems[0]
-        name = str(first) if system_names is None else system_names[first]
-        raise InputError(f"system {name} has no output with both a human and a metric score.")
+        raise InputError(f"system {unscored_systems[0]} has no output with both a human and a metric score.")

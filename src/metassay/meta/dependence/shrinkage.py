@@ -68,8 +68,8 @@ def compute_bias_without_regression_to_mean(
 
 
 def compute_bias_of_constant_metric(outputs: ScoredOutputs) -> float:
-    """Return how much more a metric that gives every output the same score overrates one system than another.
-    It is the range of the mean human scores.
+    """Return the bias between systems of a metric that gives every output the same score. It is the range of
+    the mean human scores.
     """
     return float(compute_range_over_groups(outputs.human_means_of_groups))
 

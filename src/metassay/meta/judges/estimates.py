@@ -36,7 +36,7 @@ class ItemEstimate:
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 
-_NO_LIMIT = np.iinfo(np.int64).max
+NO_LIMIT = np.iinfo(np.int64).max
 UNDEFINED = ItemEstimate(np.nan, np.nan, np.nan, 0)
 
 
@@ -78,7 +78,7 @@ def estimate_mean_over_items(
         np.array([item_means.means.var(ddof=1) / item_count]),
         np.array([item_count]),
         # a mean of several verdicts can be more precise than one observation per item
-        np.array([_NO_LIMIT]),
+        np.array([NO_LIMIT]),
     )
     low, high = proportion_interval(proportions, item_means.resample_mean(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.judges.estimates import ItemEstimate
+from metassay.meta.judges.estimates import NO_LIMIT, ItemEstimate
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import ClusteredProportions, wilson_interval
 
 _ROWS_PER_BLOCK = 500  # outputs that are compared with all others at a time
-_NO_LIMIT = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,12 @@ class JudgeAndHumanItemScores:
     """The item of each output, which is also where its context label is."""
 
     def estimate_judge_accuracy(
-        self, bootstrap: ClusterBootstrap | None = None, is_selected: BoolArray | None = None
+        self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
         """Estimate how often a judge orders two outputs as humans do, over all pairs of outputs or of
         selected outputs.
 
-        The interval needs no resamples.
+        `bootstrap` is not used: the interval needs no resamples.
         """
         del bootstrap
         selected = slice(None) if is_selected is None else is_selected
@@ -69,7 +68,7 @@ def estimate_share_of_pairs_ordered_like_humans(
     variance = (output_count - 1) * accuracies_without_output.var()
     low, high = wilson_interval(
         ClusteredProportions(
-            np.array([accuracy]), np.array([variance]), np.array([output_count]), np.array([_NO_LIMIT])
+            np.array([accuracy]), np.array([variance]), np.array([output_count]), np.array([NO_LIMIT])
         )
     )
     return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
@@ -78,8 +77,10 @@ def estimate_share_of_pairs_ordered_like_humans(
 def _count_pairs_ordered_like_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Count for each output the pairs with other outputs that the judge orders as humans do, and all pairs. A
+    """Count the pairs of each output with other outputs, and how many of these a judge orders as humans do. A
     tie of the judge counts half.
+
+    Returns the number of equally ordered pairs, then the number of all pairs.
     """
     correct_pair_counts = np.zeros(len(judge_scores))
     pair_counts = np.zeros(len(judge_scores))

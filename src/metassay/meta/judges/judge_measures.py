@@ -214,7 +214,7 @@ def evaluate_scoring_judge_across_items(
     """
     items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
     judge_accuracies = JudgeAndHumanItemScores(judge_scores[items], human_scores[items], items)
-    accuracy = judge_accuracies.estimate_judge_accuracy()
+    accuracy = judge_accuracies.estimate_judge_accuracy(bootstrap)
     return JudgeMeasures(
         judge_accuracies=judge_accuracies,
         accuracy=accuracy,

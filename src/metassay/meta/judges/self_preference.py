@@ -150,8 +150,8 @@ def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
 def _subtract_mean_of_other_judges(
     scores_by_judge: FloatArray, judge: int, resample_counts: Counts
 ) -> FloatArray:
-    """Subtract from each system's mean score by one judge the mean over the other judges, on each resample of
-    the items.
+    """Compute how much higher one judge rates each system than the other judges do on average, on each
+    resample of the items.
 
     The mean scores of each judge are standardised over systems first.
     """
@@ -168,12 +168,11 @@ def _subtract_mean_of_other_judges(
 def _compute_standardized_system_means_on_resamples(
     judge_scores: FloatArray, resample_counts: Counts
 ) -> FloatArray:
-    """Compute the mean score of each system on each resample of the items, scaled over systems to mean 0 and
-    standard deviation about 1.
+    """Compute the mean score of each system on each resample of the items, standardised over systems.
 
-    The unit is the standard deviation of the observed means, also on resamples: where systems hardly differ,
-    the standard deviation on a resample is mostly noise, and tests with it reject too often (.13 instead of
-    .05).
+    The mean over systems is 0. The unit is the standard deviation of the observed means, also on resamples:
+    where systems hardly differ, the standard deviation on a resample is mostly noise, and tests with it
+    reject too often (.13 instead of .05).
     """
     every_item = np.ones((1, judge_scores.shape[1]), dtype=np.uint32)
     observed_means = _average_system_scores_on_resamples(judge_scores, every_item)

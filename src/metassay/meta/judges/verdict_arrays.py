@@ -187,8 +187,8 @@ class VerdictArrays:
         return [values_by_item[item][0] for item in self.items]
 
     def choose_default_contexts(self) -> tuple[str, ...]:
-        """List the columns that are used as contexts if the user names none: those with a known name and
-        several values.
+        """List the columns that are contexts by default: those with several values and a known name, such as
+        domain.
         """
         return tuple(name for name in self.table.metadata if self._is_context_column_by_default(name))
 
