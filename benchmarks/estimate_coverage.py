@@ -34,7 +34,7 @@ from metassay.meta.decisions.control_variates import (
     estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import compute_system_differences
 
@@ -99,7 +99,7 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
         sample = hide_labels(design.population, items)
         if design.misleading is not None:
             sample = replace(sample, metrics=mislead(design, sample, generator))
-        choice = choose_metric_saving_most_labelling_effort(sample)
+        choice = choose_metric_saving_most_labels(sample)
         metric = None if choice.metric is None else sample.metrics[choice.metric]
         low, high = estimate(sample, sample.human, metric, repetition).compute_confidence_intervals_of_means()
         low_without, high_without = estimate(
@@ -130,10 +130,8 @@ def estimate(
     sample: LabelledScores, human: FloatArray, metric: FloatArray | None, seed: int
 ) -> MeanEstimates:
     """Estimate the means of series as `estimate` does."""
-    metric_scores = np.zeros_like(human) if metric is None else metric
     return estimate_mean_human_scores(
-        LabelledSample(human, metric_scores, sample.unit_of_item),
-        use_metric=metric is not None,
+        LabelledSample(human, metric, sample.unit_of_item),
         target=THESE_ITEMS,
         generator=np.random.default_rng(seed),
         resamples=RESAMPLES,

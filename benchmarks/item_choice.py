@@ -24,7 +24,7 @@ from decision_data import ROOT, draw_by_item, hide_labels, load_population
 from metassay.meta.decisions.control_variates import THESE_ITEMS
 from metassay.meta.decisions.item_choice import choose_items_to_label
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_saving_most_labels
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.labels_saved import compute_system_differences
@@ -102,7 +102,7 @@ def measure_quality(
     covered = []
     for repetition in range(repetitions):
         sample = choose(scores, generator)
-        choice = LABELS_ONLY if labels_only else choose_metric_saving_most_labelling_effort(sample)
+        choice = LABELS_ONLY if labels_only else choose_metric_saving_most_labels(sample)
         estimated = estimate_system_scores(
             sample, choice, target=THESE_ITEMS, seed=repetition, resamples=RESAMPLES
         )

@@ -31,7 +31,7 @@ from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import separate_regression_to_mean
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
-from metassay.stats.labels_saved import compute_system_differences, jackknife_labelling_effort_saved
+from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.soft_accuracy import estimate_soft_pairwise_accuracies
 
@@ -164,7 +164,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
     for metric in scores.metrics:
         acc_eq.append(tie_calibrated_accuracy(scores.human, metric).accuracy)
         labels_saved.append(
-            jackknife_labelling_effort_saved(
+            jackknife_labels_saved(
                 human_differences, compute_system_differences(metric), scores.documents
             ).value
         )

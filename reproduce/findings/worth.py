@@ -9,7 +9,7 @@ import numpy as np
 from reproduce.findings.score_sets import ScoreSet
 
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.labels_saved import compute_system_differences, estimate_labelling_effort_saved
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 
 COUNTS, ENCODER, LARGE, API = "counts", "encoder", "large model", "LLM service"
 COST_CLASSES = {
@@ -53,8 +53,8 @@ def study_worth(
     for scores in sets:
         human_differences = compute_system_differences(scores.human)
         for name, metric in zip(scores.metric_names, scores.metrics):
-            for_mean = estimate_labelling_effort_saved(scores.human, metric, scores.documents)
-            for_difference = estimate_labelling_effort_saved(
+            for_mean = estimate_labels_saved(scores.human, metric, scores.documents)
+            for_difference = estimate_labels_saved(
                 human_differences, compute_system_differences(metric), scores.documents
             )
             measures = official.get((scores.name, name), {})

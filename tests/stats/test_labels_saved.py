@@ -12,7 +12,7 @@ from scipy.stats import pearsonr
 from in_sample_share import compute_in_sample_share
 from metassay.stats.labels_saved import (
     compute_system_differences,
-    estimate_labelling_effort_saved,
+    estimate_labels_saved,
 )
 
 
@@ -42,22 +42,20 @@ def test_cross_fitted_share_equals_a_double_loop_over_clusters() -> None:
         by_cluster = [products[clusters == c].sum() for c in range(clusters.max() + 1)]
         cross = sum(a * b for i, a in enumerate(by_cluster) for j, b in enumerate(by_cluster) if i != j)
         shares.append(cross / (len(h) ** 2 * h.var() * m.var()))
-    assert estimate_labelling_effort_saved(human, metric, clusters).value == pytest.approx(
-        np.mean(shares), abs=1e-12
-    )
+    assert estimate_labels_saved(human, metric, clusters).value == pytest.approx(np.mean(shares), abs=1e-12)
 
 
 def test_interval_equals_a_jackknife_that_recomputes_everything() -> None:
     human, metric, clusters = simulate_scores(2, clusters=15, useful=0.4)
     count = clusters.max() + 1
-    value = estimate_labelling_effort_saved(human, metric, clusters).value
+    value = estimate_labels_saved(human, metric, clusters).value
     pseudo_values = []
     for left_out in range(count):
         inside = clusters != left_out
         renumbered = np.unique(clusters[inside], return_inverse=True)[1]
-        without = estimate_labelling_effort_saved(human[:, inside], metric[:, inside], renumbered).value
+        without = estimate_labels_saved(human[:, inside], metric[:, inside], renumbered).value
         pseudo_values.append(count * value - (count - 1) * without)
-    result = estimate_labelling_effort_saved(human, metric, clusters)
+    result = estimate_labels_saved(human, metric, clusters)
     standard_error = np.std(pseudo_values, ddof=1) / np.sqrt(count)
     assert result.high - result.value == pytest.approx(2.1447867 * standard_error, rel=1e-6)  # t, 14 d.f.
 
@@ -69,21 +67,19 @@ def test_missing_scores_are_left_out() -> None:
     with_gaps = np.where(missing, np.nan, metric)
     kept = ~missing[0]
     renumbered = np.unique(clusters[kept], return_inverse=True)[1]
-    expected = estimate_labelling_effort_saved(human[:, kept], metric[:, kept], renumbered)
-    assert estimate_labelling_effort_saved(human, with_gaps, clusters).value == pytest.approx(
-        expected.value, abs=1e-12
-    )
+    expected = estimate_labels_saved(human[:, kept], metric[:, kept], renumbered)
+    assert estimate_labels_saved(human, with_gaps, clusters).value == pytest.approx(expected.value, abs=1e-12)
 
 
 def test_constant_metric_saves_exactly_nothing() -> None:
     human, metric, clusters = simulate_scores(4)
-    result = estimate_labelling_effort_saved(human, np.full_like(metric, 3.7), clusters)
+    result = estimate_labels_saved(human, np.full_like(metric, 3.7), clusters)
     assert (result.value, result.low, result.high) == (0.0, 0.0, 0.0)
 
 
 def test_perfect_metric_saves_nearly_everything() -> None:
     human, _, clusters = simulate_scores(5, clusters=400)
-    assert estimate_labelling_effort_saved(human, 2 * human + 1, clusters).value > 0.97
+    assert estimate_labels_saved(human, 2 * human + 1, clusters).value > 0.97
     assert compute_in_sample_share(human, 2 * human + 1) == pytest.approx(1.0)
 
 
@@ -109,7 +105,7 @@ def test_interval_of_a_useless_metric_contains_zero_in_95_percent(kind, target) 
         metric = simulate_useless_metric(kind, human.shape, clusters, seed)
         if target == "difference":
             human, metric = compute_system_differences(human), compute_system_differences(metric)
-        result = estimate_labelling_effort_saved(human, metric, clusters)
+        result = estimate_labels_saved(human, metric, clusters)
         contained += result.low <= 0 <= result.high
     print(f"{kind}, {target}: {contained / simulations:.3f}")
     # 95 % minus three standard errors of the simulation.

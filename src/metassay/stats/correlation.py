@@ -56,7 +56,7 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
         r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²
 
     If all orders were equally likely, (r + 1/n) √n would be about standard normal (Wald and Wolfowitz, 1943).
-    NaN for values that never vary.
+    Both are NaN if all values are equal.
 
     >>> r, p = lag_one_autocorrelation(np.repeat([0.0, 1.0, 0.0, 1.0], 5))
     >>> round(r, 2), p < 0.01

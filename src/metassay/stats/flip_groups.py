@@ -76,7 +76,7 @@ def compute_p_values_under_random_signs(scores: FloatArray, flip_group: FlipGrou
 
 
 def compute_tie_tolerance(scores: FloatArray) -> np.float32:
-    """Return the largest difference at which two sums of scores count as equal, because of rounding errors."""
+    """Return the largest difference at which two sums of scores count as equal, given rounding errors."""
     return np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
 
 

@@ -57,7 +57,7 @@ def fit_isotonic(
     """Fit a non-decreasing function of the scores to the values, and return the function at each distinct
     score.
 
-    NaN if all weights are 0.
+    The fit is NaN if all weights are 0.
 
     >>> from metassay.stats.sorted_scores import sort_scores
     >>> fit_isotonic(sort_scores([1, 2, 3, 4]), [1, 3, 2, 4])

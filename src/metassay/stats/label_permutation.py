@@ -128,7 +128,8 @@ def _subtract_expected_correct_counts(
     """Subtract from the number of right outcomes of each unit the number expected from its block. Also return
     the largest possible variance.
 
-    That is the mean square of a residual if each unit were all right or all wrong, [columns].
+    A unit is an output or a cluster, and a block is what its units share, such as an item. The largest
+    variance is the mean square of a residual if each unit were all right or all wrong, [columns].
     """
     block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
     correct_per_block = _sum_rows_by_block(correct_counts, block_starts)
@@ -157,7 +158,7 @@ def _compute_welch_and_brown_forsythe_statistics(
     """Compute two statistics for differences between groups for each permutation: Welch's, and Brown and
     Forsythe's.
 
-    NaN with fewer than two groups that have more than one unit.
+    Returns NaN if fewer than two groups have more than one unit.
     """
     columns = len(largest_possible_variance)
     sums, squares, totals_and_units = np.split(group_sums, [columns, 2 * columns], axis=-1)

@@ -54,7 +54,7 @@ class JackknifedShare:
         return IntervalEstimate(self.value, self.value - margin, self.value + margin)
 
 
-def estimate_labelling_effort_saved(
+def estimate_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> IntervalEstimate:
     """Estimate the share of human labels that a metric makes unnecessary, averaged over the rows of scores,
@@ -64,12 +64,10 @@ def estimate_labelling_effort_saved(
     differences of pairs of systems (`compute_system_differences`) for a difference. Missing scores are NaN.
     `clusters` numbers the cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
-    return jackknife_labelling_effort_saved(
-        human_scores, metric_scores, clusters
-    ).compute_confidence_interval()
+    return jackknife_labels_saved(human_scores, metric_scores, clusters).compute_confidence_interval()
 
 
-def jackknife_labelling_effort_saved(
+def jackknife_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> JackknifedShare:
     """Estimate the share of human labels that a metric makes unnecessary, and how much each cluster of items
@@ -78,7 +76,7 @@ def jackknife_labelling_effort_saved(
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
     cluster_count = len(np.unique(clusters))  # numbers may have gaps, where items without labels are left out
-    # In blocks, because the shares without each cluster are as many as series times clusters.
+    # In blocks to bound memory: there is one share for each series and each cluster that is left out.
     series_per_block = max(1, _BLOCK_SIZE // cluster_count)
     share_sum = np.zeros(cluster_count + 1)
     defined_count = np.zeros(cluster_count + 1)

@@ -40,7 +40,7 @@ def adjust_p_values_by_holm(p_values: ArrayLike, weights: ArrayLike | None = Non
 def adjust_p_values_by_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
     """Adjust p-values by Benjamini and Yekutieli's method (2001), which controls the false discovery rate.
 
-    It controls the false discovery rate under any dependence. The i-th smallest of n is multiplied by
+    This holds however the tests depend on each other. The i-th smallest of n is multiplied by
     (1 + 1/2 + … + 1/n) n / i; the results do not decrease in that order and are at most 1. NaN marks a test
     that was not made: it stays NaN and is not counted.
 

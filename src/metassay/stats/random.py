@@ -1,8 +1,8 @@
-"""NumPy random generators with a stream of their own for every purpose.
+"""NumPy random generators with independent numbers for every purpose.
 
-A seed alone would give every analysis the same numbers, so each names its stream: by a branch of the seed,
-by further numbers, by a name, or by a text. Blocks of work get branches of their own, so that the result
-does not depend on the number of threads. Perturbations use `metassay.stats.streams` instead.
+A seed alone would give every analysis the same numbers, so each analysis adds a key to the seed: integers, a
+name, or a text. Blocks of work get keys of their own, so that the result does not depend on the number of
+threads. Perturbations use `metassay.stats.streams` instead.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from zlib import crc32
 
 import numpy as np
 
-# Branches, for `spawn_random_generator`. Changing a number changes published results.
-# Below the branch of a data set: bootstrap resamples of segments, documents or items.
+# Keys for `spawn_random_generator`. Changing a number changes published results.
+# After the key of a data set: bootstrap resamples of segments, documents or items.
 RESAMPLED_UNITS = 1
-# Below the branch of a data set: random subsets of the segments, drawn without replacement.
+# After the key of a data set: random subsets of the segments, drawn without replacement.
 SEGMENT_SUBSETS = 2
 # The baseline metric of random scores.
 NOISE_METRIC = 3
@@ -25,7 +25,7 @@ SYSTEM_SUBSETS = 4
 AGREEMENT_THRESHOLDS = 5
 # Resamples of segments where every pair of systems uses the segments that both have.
 PAIRWISE_DELETION = 6
-# Below the branch of a data set: segments whose error spans two metrics exchange.
+# After the key of a data set: segments whose error spans are exchanged between two metrics.
 SPAN_SWAPS = 7
 # Folds of clusters, each of which is mapped by a function fitted to the others.
 CORRECTION_FOLDS = 8

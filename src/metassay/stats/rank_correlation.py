@@ -24,7 +24,7 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
 
         tau_ap = 2 / (n - 1) * sum over i = 2..n of C(i) / (i - 1)  -  1
 
-    Not symmetric. Ties raise `TiedScores`: use `tau_ap_a` or `tau_ap_b`.
+    It is not symmetric. Ties raise `TiedScores`: use `tau_ap_a` or `tau_ap_b`.
 
     >>> tau_ap([3, 2, 1], [3, 2, 1])
     1.0

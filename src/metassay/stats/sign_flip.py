@@ -182,7 +182,7 @@ def compute_corpus_p_values(
 def compute_p_values_like_mt_metrics_eval(scores: FloatArray, flips: int) -> FloatArray:
     """Compute the p-value of each pair of systems exactly as mt-metrics-eval does.
 
-    They depend on the order of the systems: with ties, p_ij + p_ji exceeds 1.
+    The p-values depend on the order of the systems: with ties, p_ij + p_ji exceeds 1.
     """
     *outer, systems, segments = scores.shape
     rng = np.random.default_rng(MTME_SEED)

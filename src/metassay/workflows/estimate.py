@@ -13,7 +13,7 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_saving_most_labels
 from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
@@ -119,7 +119,7 @@ def estimate(human_and_metric_scores: Source, options: EstimateOptions) -> Estim
         )
     target = _choose_target_population(scores, options)
     run = _create_or_resume_run_folder(labelled_data, target, options)
-    choice = choose_metric_saving_most_labelling_effort(scores)
+    choice = choose_metric_saving_most_labels(scores)
     estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
     )

@@ -7,7 +7,7 @@ import pytest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.saved_labels import SavedLabels, estimate_share_of_human_labels_saved
-from metassay.stats.labels_saved import compute_system_differences, estimate_labelling_effort_saved
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 from metassay.workflows.assay import assay, read_bundled_sample
 from metassay.workflows.rank import rank
 
@@ -25,7 +25,7 @@ def test_one_test_set_has_the_interval_of_the_meta_metric():
     scores = simulate_test_set(1, np.repeat(np.arange(20), 5))
     shares = estimate_share_of_human_labels_saved([scores], np.array([0, 2]))
     for position, metric in enumerate([0, 2]):
-        expected = estimate_labelling_effort_saved(
+        expected = estimate_labels_saved(
             compute_system_differences(scores.human),
             compute_system_differences(scores.metrics[metric]),
             scores.cluster_index,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,10 +30,9 @@ def label_items(human, labelled_items):
     return labels
 
 
-def estimate(sample, *, use_metric=True, target=THESE_ITEMS, seed=0, resamples=400):
+def estimate(sample, *, target=THESE_ITEMS, seed=0, resamples=400):
     return estimate_mean_human_scores(
         sample,
-        use_metric=use_metric,
         target=target,
         generator=np.random.default_rng(seed),
         resamples=resamples,
@@ -80,7 +81,7 @@ def test_labels_alone_give_their_mean() -> None:
     human, metric = draw_population(2)
     labelled_items = np.arange(0, 400, 5)
     sample = LabelledSample(label_items(human, labelled_items), metric, np.arange(400))
-    result = estimate(sample, use_metric=False)
+    result = estimate(replace(sample, metric=None))
     np.testing.assert_allclose(result.values, human[:, labelled_items].mean(axis=1), atol=1e-12)
     # HC3: residuals divided by 1 − 1/n; and a finite population.
     deviations = human[:, labelled_items] - human[:, labelled_items].mean(axis=1, keepdims=True)
@@ -123,7 +124,7 @@ def test_inverse_probabilities_remove_the_bias_of_unequal_sampling() -> None:
         labels = label_items(human, np.flatnonzero(generator.random(1000) < probabilities))[:1]
         units = np.arange(1000)
         weighted = estimate(LabelledSample(labels, metric[:1], units, probabilities), resamples=2)
-        naive = estimate(LabelledSample(labels, metric[:1], units), use_metric=False, resamples=2)
+        naive = estimate(LabelledSample(labels, None, units), resamples=2)
         errors_weighted.append(weighted.values[0] - human[0].mean())
         errors_naive.append(naive.values[0] - human[0].mean())
     standard_error = np.std(errors_weighted) / np.sqrt(200)
@@ -151,7 +152,7 @@ def test_intervals_cover_the_mean_in_95_percent(labelled_count, metric_kind) -> 
         sample = LabelledSample(labels, metrics[metric_kind], np.arange(1500))
         low, high = estimate(sample, seed=repetition).compute_confidence_intervals_of_means()
         low_without, high_without = estimate(
-            sample, use_metric=False, seed=repetition
+            replace(sample, metric=None), seed=repetition
         ).compute_confidence_intervals_of_means()
         covered.append((low <= human.mean(axis=1)) & (human.mean(axis=1) <= high))
         widths_relative_to_labels_only.append((high - low).mean() / (high_without - low_without).mean())

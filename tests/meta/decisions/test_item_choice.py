@@ -14,7 +14,7 @@ from metassay.meta.decisions.item_choice import (
     predict_metric_errors,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 
 METRICS = {
@@ -95,7 +95,7 @@ def measure_errors(scores: LabelledScores, kind: str, count: int, repetitions: i
             sample = replace(scores, human=labels, probabilities=chosen.probabilities)
         estimated = estimate_system_scores(
             sample,
-            choose_metric_saving_most_labelling_effort(sample),
+            choose_metric_saving_most_labels(sample),
             target=THESE_ITEMS,
             seed=repetition,
             resamples=100,

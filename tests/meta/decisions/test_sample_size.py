@@ -11,7 +11,7 @@ from wmt23_labels import hide_labels
 
 from metassay.meta.decisions.control_variates import THESE_ITEMS, LabelledSample, estimate_mean_human_scores
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.meta.decisions.sample_size import (
     count_items_needed_for_difference,
     count_items_needed_for_interval_width,
@@ -42,14 +42,12 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
         pilot = replace(scores, human=hide_labels(scores.human, order[:60]))
         needed = count_items_needed_for_difference(pilot, difference, 0.8, seed).count
         sample = replace(scores, human=hide_labels(scores.human, order[: max(needed, 60)]))
-        differences = LabelledSample(
-            compute_system_differences(sample.human),
-            compute_system_differences(sample.metrics["m"]),
-            sample.unit_of_item,
-        )
+        metric = None
+        if choose_metric_saving_most_labels(sample).use_for_differences:
+            metric = compute_system_differences(sample.metrics["m"])
+        differences = LabelledSample(compute_system_differences(sample.human), metric, sample.unit_of_item)
         estimates = estimate_mean_human_scores(
             differences,
-            use_metric=choose_metric_saving_most_labelling_effort(sample).use_for_differences,
             target=THESE_ITEMS,
             generator=np.random.default_rng(seed),
             resamples=200,
@@ -93,7 +91,7 @@ def test_intervals_are_as_narrow_as_planned() -> None:
             hide_labels(scores.human, order[:needed]), scores.metrics["m"], scores.unit_of_item
         )
         estimates = estimate_mean_human_scores(
-            sample, use_metric=True, target=THESE_ITEMS, generator=np.random.default_rng(seed), resamples=200
+            sample, target=THESE_ITEMS, generator=np.random.default_rng(seed), resamples=200
         )
         low, high = estimates.compute_confidence_intervals_of_means()
         widths.append((high - low).max())

@@ -10,7 +10,7 @@ from wmt23_labels import hide_labels, read_wmt23
 
 from metassay.meta.decisions.control_variates import THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 
@@ -31,7 +31,7 @@ def measure_coverage(scores: LabelledScores, count: int, repetitions: int, resam
     for repetition in range(repetitions):
         drawn = generator.choice(len(scores.items), count, replace=False)
         sample = replace(scores, human=hide_labels(scores.human, drawn))
-        choice = choose_metric_saving_most_labelling_effort(sample)
+        choice = choose_metric_saving_most_labels(sample)
         estimated = estimate_system_scores(
             sample, choice, target=THESE_ITEMS, seed=repetition, resamples=resamples
         )
@@ -97,20 +97,16 @@ def simulate(seed: int = 0, items: int = 300, systems: int = 3) -> LabelledScore
 def test_a_metric_that_copies_the_labels_is_never_chosen() -> None:
     scores = simulate()
     copied = np.where(np.isnan(scores.human), 0.0, 3 * scores.human + 1)
-    choice = choose_metric_saving_most_labelling_effort(
-        replace(scores, metrics={"copied": copied, **scores.metrics})
-    )
+    choice = choose_metric_saving_most_labels(replace(scores, metrics={"copied": copied, **scores.metrics}))
     assert choice.metric == "useful"
     assert [candidate.metric for candidate in choice.candidates if candidate.copies_labels] == ["copied"]
-    assert (
-        choose_metric_saving_most_labelling_effort(replace(scores, metrics={"copied": copied})).metric is None
-    )
+    assert choose_metric_saving_most_labels(replace(scores, metrics={"copied": copied})).metric is None
 
 
 def test_constant_metric_gives_exactly_the_labels_only_estimate() -> None:
     scores = simulate()
     scores = replace(scores, metrics={"constant": np.ones_like(scores.human)})
-    choice = choose_metric_saving_most_labelling_effort(scores)
+    choice = choose_metric_saving_most_labels(scores)
     assert choice.metric is None
     for entry in estimate_system_scores(scores, choice, target=THESE_ITEMS, seed=0, resamples=100).systems:
         assert entry.estimate == entry.labels_only
@@ -120,7 +116,7 @@ def test_constant_metric_gives_exactly_the_labels_only_estimate() -> None:
 def test_ranks_follow_from_differences() -> None:
     far_apart = simulate(items=600)
     estimated = estimate_system_scores(
-        far_apart, choose_metric_saving_most_labelling_effort(far_apart), target=THESE_ITEMS, seed=0
+        far_apart, choose_metric_saving_most_labels(far_apart), target=THESE_ITEMS, seed=0
     )
     ranks = {entry.system: (entry.rank_low, entry.rank_high) for entry in estimated.systems}
     assert ranks == {"s0": (1, 1), "s1": (2, 2), "s2": (3, 3)}
@@ -128,7 +124,7 @@ def test_ranks_follow_from_differences() -> None:
     equal = simulate()
     equal = replace(equal, human=equal.human + 2.0 * np.arange(3)[:, None])
     estimated = estimate_system_scores(
-        equal, choose_metric_saving_most_labelling_effort(equal), target=THESE_ITEMS, seed=0
+        equal, choose_metric_saving_most_labels(equal), target=THESE_ITEMS, seed=0
     )
     assert {(entry.rank_low, entry.rank_high) for entry in estimated.systems} == {(1, 3)}
 

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from metassay.meta.dependence.deviations import measure_how_much_groups_are_overrated
 from metassay.meta.dependence.estimators import (
     ESTIMATORS,
-    measure_group_overrating_by_regression_method,
+    measure_overrating_by_each_method,
     predict_human_scores_by_binned_means,
     predict_human_scores_by_monotone_spline,
 )
@@ -67,7 +67,7 @@ def test_constant_metric_predicts_the_mean_for_every_output(name):
 
 def test_isotonic_estimator_gives_the_expected_deviations(outputs):
     np.testing.assert_allclose(
-        measure_group_overrating_by_regression_method(outputs)["isotonic"],
+        measure_overrating_by_each_method(outputs)["isotonic"],
         measure_how_much_groups_are_overrated(outputs),
         rtol=0,
         atol=1e-12,
@@ -82,7 +82,7 @@ def test_estimators_agree_on_the_order_of_wmt23_metrics_by_sysdep(real_data, pai
     sysdep = {name: [] for name in ESTIMATORS}
     for column in table.columns[4::3]:
         outputs = build_scored_outputs(human, table[column].to_numpy().reshape(shape))
-        for name, deviations in measure_group_overrating_by_regression_method(outputs).items():
+        for name, deviations in measure_overrating_by_each_method(outputs).items():
             sysdep[name].append(np.ptp(deviations))
     assert spearmanr(sysdep["isotonic"], sysdep["binned"]).statistic > 0.95
     assert spearmanr(sysdep["isotonic"], sysdep["spline"]).statistic > 0.95

@@ -17,7 +17,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.results.assay import SavingChoice
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.labels_saved import compute_system_differences, jackknife_labelling_effort_saved
+from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
 
 _LEVEL = 0.05
 
@@ -82,9 +82,7 @@ def estimate_share_of_human_labels_saved(
         human_differences = compute_system_differences(test_set.human)
         for m, metric in enumerate(competing_metrics):
             metric_differences = compute_system_differences(test_set.metrics[metric])
-            share = jackknife_labelling_effort_saved(
-                human_differences, metric_differences, cluster_index.ravel()
-            )
+            share = jackknife_labels_saved(human_differences, metric_differences, cluster_index.ravel())
             values[number, m] = share.value
             deviations = share.pseudo_values - share.pseudo_values.mean()
             contributions[m, positions] += deviations / len(clusters) / len(test_sets)

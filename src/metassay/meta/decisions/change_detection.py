@@ -133,7 +133,7 @@ def estimate_detection_delay(
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
-    repeated. None beyond a thousand runs.
+    repeated. Numbers above a thousand are returned as None.
     """
     variances = _raise_small_variances(values_over_runs)
     start = len(variances)

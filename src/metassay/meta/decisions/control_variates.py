@@ -43,13 +43,13 @@ class LabelledSample:
     """Human labels of some items and metric scores of all items, with the probability that each item was
     chosen for labelling.
 
-    `human` and `metric` are `[series, items]`; `human` is NaN where an item has no label. `unit_of_item`
-    numbers the unit of each item from 0. `probabilities` are the inclusion probabilities of the items; None
-    for a simple random sample.
+    `human` and `metric` are `[series, items]`; `human` is NaN where an item has no label. If `metric` is
+    None, the labels alone are used. `unit_of_item` numbers the unit of each item from 0. `probabilities` are
+    the inclusion probabilities of the items; None for a simple random sample.
     """
 
     human: FloatArray
-    metric: FloatArray
+    metric: FloatArray | None
     unit_of_item: LongArray
     probabilities: FloatArray | None = None
 
@@ -109,17 +109,15 @@ class MeanEstimates:
 def estimate_mean_human_scores(
     labelled_sample: LabelledSample,
     *,
-    use_metric: bool,
     target: str,
     generator: np.random.Generator,
     resamples: int = 1000,
 ) -> MeanEstimates:
-    """Estimate mean human scores from human labels of some items and metric scores of all items.
+    """Estimate mean human scores from human labels of some items and, if given, metric scores of all items.
 
     One mean is estimated for each series. `target` is `THESE_ITEMS` (the mean over the items of the sample,
     so that labelling all of them leaves no uncertainty) or `ITEMS_LIKE_THESE` (the mean over the population
-    that the items were drawn from). `use_metric=False` uses the labels alone. All series share the resamples,
-    so that their errors can be compared.
+    that the items were drawn from). All series share the resamples, so that their errors can be compared.
     """
     units_with_labels = np.unique(labelled_sample.unit_of_item[labelled_sample.is_labelled.any(axis=0)])
     drawn = generator.integers(0, len(units_with_labels), (resamples, len(units_with_labels)))
@@ -130,7 +128,7 @@ def estimate_mean_human_scores(
     slopes = np.empty(series_count)
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
-        unit_sums = _sum_scores_by_sampling_unit(labelled_sample, series, use_metric=use_metric)
+        unit_sums = _sum_scores_by_sampling_unit(labelled_sample, series)
         values[series], slopes[series], residuals = _estimate_mean_human_score(
             units_with_labels, unit_sums.labelled, unit_sums.metric_variance
         )
@@ -167,9 +165,7 @@ class _ScoreSumsByUnit:
 _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 
 
-def _sum_scores_by_sampling_unit(
-    labelled_sample: LabelledSample, series_index: int, *, use_metric: bool
-) -> _ScoreSumsByUnit:
+def _sum_scores_by_sampling_unit(labelled_sample: LabelledSample, series_index: int) -> _ScoreSumsByUnit:
     """Sum human and metric scores over the items of each sampling unit. A unit is an item, or a document if
     people labelled whole documents.
 
@@ -178,8 +174,9 @@ def _sum_scores_by_sampling_unit(
     unit_count = int(labelled_sample.unit_of_item.max()) + 1
     labelled = ~np.isnan(labelled_sample.human[series_index])
     human = labelled_sample.human[series_index, labelled]
-    metric = labelled_sample.metric[series_index] if use_metric else np.zeros(len(labelled))
-    metric = metric - metric.mean()
+    metric = np.zeros(len(labelled))
+    if labelled_sample.metric is not None:
+        metric = labelled_sample.metric[series_index] - labelled_sample.metric[series_index].mean()
     metric_of_labelled = metric[labelled]
     if labelled_sample.probabilities is None:
         weights = np.ones(len(human))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 
 # The part of the inclusion probabilities that is the same for all items.
@@ -80,7 +80,7 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     labelled = labelled_scores.labelled_items
     if labelled.sum() < _SMALLEST_PILOT:
         return _raise_small_errors(distance)
-    name = choose_metric_saving_most_labelling_effort(labelled_scores).metric
+    name = choose_metric_saving_most_labels(labelled_scores).metric
     features = [np.ones(len(labelled_scores.items)), distance]
     if name is not None:
         features.append(_measure_distance_to_best_output(_standardize_scores(labelled_scores.metrics[name])))

@@ -9,7 +9,7 @@ import numpy as np
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.labels_saved import compute_system_differences, estimate_labelling_effort_saved
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 
 # A metric that leaves less of the variance was computed from the labels.
 _SMALLEST_RESIDUAL_SHARE = 1e-6
@@ -40,7 +40,7 @@ class MetricChoice:
     """Whether the chosen metric also saves labels for differences of systems."""
 
 
-def choose_metric_saving_most_labelling_effort(labelled_scores: LabelledScores) -> MetricChoice:
+def choose_metric_saving_most_labels(labelled_scores: LabelledScores) -> MetricChoice:
     """Choose the metric that makes the most human labels unnecessary when the mean score of a system is
     estimated.
 
@@ -48,7 +48,7 @@ def choose_metric_saving_most_labelling_effort(labelled_scores: LabelledScores) 
     that copies the labels is never used: its residuals are 0 where there are labels, and would promise an
     exact estimate whatever its scores are elsewhere.
     """
-    candidates = [_measure_labelling_effort_saved(labelled_scores, name) for name in labelled_scores.metrics]
+    candidates = [_measure_labels_saved(labelled_scores, name) for name in labelled_scores.metrics]
     candidates.sort(key=lambda candidate: (-np.nan_to_num(candidate.for_mean.value), candidate.metric))
     for candidate in candidates:
         if candidate.for_mean.value > 0 and not candidate.copies_labels:
@@ -56,7 +56,7 @@ def choose_metric_saving_most_labelling_effort(labelled_scores: LabelledScores) 
     return MetricChoice(candidates, None, use_for_differences=False)
 
 
-def _measure_labelling_effort_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
+def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
     """Estimate the share of human labels that a metric makes unnecessary, from items that have labels."""
     labelled = labelled_scores.labelled_items
     human = labelled_scores.human[:, labelled]
@@ -64,12 +64,12 @@ def _measure_labelling_effort_saved(labelled_scores: LabelledScores, metric_name
     units = labelled_scores.unit_of_item[labelled]
     for_difference = IntervalEstimate(np.nan, np.nan, np.nan)
     if len(human) > 1:
-        for_difference = estimate_labelling_effort_saved(
+        for_difference = estimate_labels_saved(
             compute_system_differences(human), compute_system_differences(metric), units
         )
     return MetricCandidate(
         metric_name,
-        estimate_labelling_effort_saved(human, metric, units),
+        estimate_labels_saved(human, metric, units),
         for_difference,
         _is_copy_of_labels(human, metric),
     )

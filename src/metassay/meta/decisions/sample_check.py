@@ -29,8 +29,9 @@ def check_labelled_items_are_random_sample(
     those of random samples.
 
     The statistic is the largest standardised difference over all metrics, so that one test is made however
-    many metrics there are. It is exact, because all draws of units have the same probability under the null
-    hypothesis. None where nothing can be compared: no metric, all items labelled, or unequal probabilities.
+    many metrics there are. The test is exact, because all draws of items or documents have the same
+    probability under the null hypothesis. Returns None if nothing can be compared: there is no metric, all
+    items are labelled, or their probabilities are unequal.
     """
     labelled_items = labelled_scores.labelled_items
     if labelled_scores.probabilities is not None or not labelled_scores.metrics or labelled_items.all():

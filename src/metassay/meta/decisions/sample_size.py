@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labelling_effort
+from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.meta.decisions.system_estimates import estimate_human_means_from_labelled_items
 from metassay.stats.labels_saved import compute_system_differences
 
@@ -37,7 +37,7 @@ def count_items_needed_for_interval_width(
     """Compute how many items people must label so that the 95 % interval for the mean score of each system is
     at most as wide as desired.
     """
-    choice = choose_metric_saving_most_labelling_effort(labelled_scores)
+    choice = choose_metric_saving_most_labels(labelled_scores)
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
     estimates = estimate_human_means_from_labelled_items(
@@ -62,7 +62,7 @@ def count_items_needed_for_difference(
     The test is two-sided at 5 %, for two systems chosen in advance. The number is for the pair whose
     difference varies most, so that it is enough for every other pair.
     """
-    choice = choose_metric_saving_most_labelling_effort(labelled_scores)
+    choice = choose_metric_saving_most_labels(labelled_scores)
     human = compute_system_differences(labelled_scores.human)
     metric = None
     if choice.metric is not None and choice.use_for_differences:

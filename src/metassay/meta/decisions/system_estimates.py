@@ -17,7 +17,7 @@ from metassay.meta.decisions.metric_choice import MetricChoice
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import SystemDifference, SystemEstimate
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import compute_system_differences, estimate_labelling_effort_saved
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 
@@ -60,9 +60,7 @@ def estimate_system_scores(
     differences = _estimate_system_differences(
         labelled_scores, metric_of_differences, order, target, seed, resamples
     )
-    shares_saved = [
-        _estimate_labelling_effort_saved_for_system(labelled_scores, metric, system) for system in order
-    ]
+    shares_saved = [_estimate_labels_saved_for_system(labelled_scores, metric, system) for system in order]
     ranks = _find_best_and_worst_possible_ranks(
         [labelled_scores.systems[system] for system in order], differences
     )
@@ -98,16 +96,14 @@ def estimate_human_means_from_labelled_items(
     """
     sample = LabelledSample(
         human=human_scores,
-        metric=np.zeros_like(human_scores) if metric_scores is None else metric_scores,
+        metric=metric_scores,
         unit_of_item=labelled_scores.unit_of_item,
         probabilities=labelled_scores.probabilities,
     )
-    generator = np.random.default_rng(seed)
     return estimate_mean_human_scores(
         sample,
-        use_metric=metric_scores is not None,
         target=target_population,
-        generator=generator,
+        generator=np.random.default_rng(seed),
         resamples=resample_count,
     )
 
@@ -158,7 +154,7 @@ def _list_means_with_intervals(system_estimates: MeanEstimates) -> list[Interval
     ]
 
 
-def _estimate_labelling_effort_saved_for_system(
+def _estimate_labels_saved_for_system(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None, system_index: int
 ) -> float | None:
     """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
@@ -167,7 +163,7 @@ def _estimate_labelling_effort_saved_for_system(
     if metric_scores is None:
         return 0.0
     labelled = ~np.isnan(labelled_scores.human[system_index])
-    share = estimate_labelling_effort_saved(
+    share = estimate_labels_saved(
         labelled_scores.human[[system_index]][:, labelled],
         metric_scores[[system_index]][:, labelled],
         labelled_scores.unit_of_item[labelled],

@@ -24,7 +24,7 @@ from metassay.meta.dependence.deviations import (
     compute_range_over_groups,
     measure_metric_bias_between_systems,
 )
-from metassay.meta.dependence.estimators import measure_group_overrating_by_regression_method
+from metassay.meta.dependence.estimators import measure_overrating_by_each_method
 from metassay.meta.dependence.grouped_outputs import (
     GroupedOutputs,
     GroupingColumns,
@@ -284,7 +284,7 @@ def _build_metric_bias_result(
     parts = separate_regression_to_mean(dependence.deviations, outputs.human_means_of_groups)
     constant = compute_bias_of_constant_metric(outputs)
     estimators = {}
-    for name, deviations in measure_group_overrating_by_regression_method(outputs).items():
+    for name, deviations in measure_overrating_by_each_method(outputs).items():
         estimators[name] = float(compute_range_over_groups(deviations))
     return MetricDependence(
         metric=metric,
@@ -446,7 +446,7 @@ def _compare_biases_of_two_metrics(
     """Compare for two metrics how much more they overrate one system than another, on the outputs that both
     of them scored.
 
-    None if these outputs belong to fewer than two groups.
+    Returns None if these outputs belong to fewer than two groups.
     """
     first = bias_measurements[first_metric]
     second = bias_measurements[second_metric]

@@ -38,7 +38,7 @@ def measure_and_compare_metric_biases(
     """Measure how much more each of two metrics overrates one system than another, and test whether the
     metrics differ in this.
 
-    One metric is that of `outputs`; the other is given by its scores of the same outputs.
+    `outputs` has the scores of the first metric, `other_metric_scores` those of the second one.
     """
     other_outputs = replace(outputs, metric_scores=other_metric_scores)
     return compare_measured_metric_biases(

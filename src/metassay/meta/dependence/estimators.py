@@ -82,7 +82,7 @@ ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
 }
 
 
-def measure_group_overrating_by_regression_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
+def measure_overrating_by_each_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
     """Compute how much a metric overrates each group of outputs, such as a system, with several methods that
     predict human scores from metric scores.
     """

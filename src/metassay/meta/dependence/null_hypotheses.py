@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +96,8 @@ def compute_p_values_of_metric_fairness(
     """Compute for each metric the p-value of the hypothesis that it is the human score plus random noise, so
     that it favours no system.
 
-    All metrics scored the same outputs. None for two groups, because a line through two points leaves no
-    residual.
+    All metrics scored the same outputs. The p-value is None for two groups, because a line through two points
+    leaves no residual.
     """
     if outputs_by_metric[0].group_count < 3:
         return [None] * len(outputs_by_metric)
@@ -176,32 +177,32 @@ def _simulate_bias_of_noisy_metrics(
     """Simulate metrics that are human scores plus noise. Returns how much each of them seems to favour some
     system by chance.
     """
-    human_scores = outputs.human_scores
-    human_sd = _compute_human_standard_deviation(outputs)
     residual_ranges = np.empty((len(correlation_angles), draws))
     with ThreadPoolExecutor(workers) as pool:
-        for batch in _split_draws_into_batches(draws, len(human_scores)):
-            noise = rng.standard_normal((batch.stop - batch.start, len(human_scores)))
-
-            def compute_bias_of_noisy_metric(
-                correlation_angle: float, noise: FloatArray = noise
-            ) -> FloatArray:
-                """Simulate one metric for each row of noise, with the arccosine of its correlation with human
-                scores.
-                """
-                # cos · h + sin · noise is ordered like h + tan · noise
-                scores = (
-                    np.cos(correlation_angle) * human_scores + np.sin(correlation_angle) * human_sd * noise
-                )
-                means = fit_isotonic_to_each_score_row(
-                    scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
-                )
-                return compute_bias_without_regression_to_mean(
-                    means - outputs.human_means_of_groups, outputs.human_means_of_groups
-                )
-
-            residual_ranges[:, batch] = list(pool.map(compute_bias_of_noisy_metric, correlation_angles))
+        for batch in _split_draws_into_batches(draws, len(outputs.human_scores)):
+            noise = rng.standard_normal((batch.stop - batch.start, len(outputs.human_scores)))
+            compute_bias = partial(_compute_bias_of_noisy_metric, outputs, noise)
+            residual_ranges[:, batch] = list(pool.map(compute_bias, correlation_angles))
     return residual_ranges
+
+
+def _compute_bias_of_noisy_metric(
+    outputs: ScoredOutputs, noise: FloatArray, correlation_angle: float
+) -> FloatArray:
+    """Add each row of noise to the human scores, and return how much such a metric seems to favour some
+    system.
+
+    The size of the noise gives the metric a correlation of cos(`correlation_angle`) with human scores.
+    """
+    human_sd = _compute_human_standard_deviation(outputs)
+    # cos · h + sin · noise is ordered like h + tan · noise
+    scores = np.cos(correlation_angle) * outputs.human_scores + np.sin(correlation_angle) * human_sd * noise
+    means = fit_isotonic_to_each_score_row(
+        scores, outputs.human_scores, outputs.weights, outputs.groups, outputs.group_count
+    )
+    return compute_bias_without_regression_to_mean(
+        means - outputs.human_means_of_groups, outputs.human_means_of_groups
+    )
 
 
 def compute_pearson_over_all_outputs(outputs: ScoredOutputs) -> float:
@@ -289,29 +290,28 @@ def _simulate_bias_by_permuting_residuals(
             for row in permutations:
                 uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
                 shuffle_outputs_between_systems(output_positions, item_clusters, uniform_numbers, row)
-
-            def compute_bias_with_permuted_residuals(
-                scored_outputs: ScoredOutputs,
-                fitted_values_and_residuals: tuple[FloatArray, FloatArray],
-                permutations: IntArray = permutations,
-            ) -> FloatArray:
-                """Fit one metric again with each permutation of its residuals, and return how much it then
-                seems to favour some system.
-                """
-                fitted, residuals = fitted_values_and_residuals
-                deviations = refit_isotonic_with_permuted_residuals(
-                    scored_outputs.sorted_metric_scores,
-                    fitted,
-                    residuals,
-                    permutations,
-                    scored_outputs.weights,
-                    scored_outputs.groups,
-                    scored_outputs.group_count,
-                )
-                return compute_range_over_groups(deviations)
-
-            sysdep[:, batch] = list(pool.map(compute_bias_with_permuted_residuals, outputs_by_metric, fits))
+            compute_bias = partial(_compute_bias_with_permuted_residuals, permutations)
+            sysdep[:, batch] = list(pool.map(compute_bias, outputs_by_metric, fits))
     return sysdep
+
+
+def _compute_bias_with_permuted_residuals(
+    permutations: IntArray, outputs: ScoredOutputs, fit_and_residuals: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Fit a metric again with each permutation of its residuals, and return how much it then seems to favour
+    some system.
+    """
+    fitted, residuals = fit_and_residuals
+    deviations = refit_isotonic_with_permuted_residuals(
+        outputs.sorted_metric_scores,
+        fitted,
+        residuals,
+        permutations,
+        outputs.weights,
+        outputs.groups,
+        outputs.group_count,
+    )
+    return compute_range_over_groups(deviations)
 
 
 def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:

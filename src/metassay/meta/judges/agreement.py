@@ -124,7 +124,7 @@ def find_preferences_for_output_shown_first(
 def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) -> FloatArray:
     """Compute for each repeated question how often two answers to it are equal.
 
-    NaN for a question with fewer than two readable answers.
+    A question with fewer than two readable answers gets NaN.
     """
     is_defined = ~np.isnan(answers)
     question_count = int(question_of_answer.max(initial=-1)) + 1

@@ -112,7 +112,7 @@ def _measure_closeness_to_other_ratings(
 def _compute_non_inferiority_p_value(differences: FloatArray, epsilon: float) -> float:
     """Compute the one-sided p-value of the hypothesis that the mean difference is at least ε.
 
-    0 or 1 if all differences are equal.
+    It is 0 or 1 if all differences are equal.
     """
     sd = differences.std(ddof=1)
     excess = differences.mean() - epsilon

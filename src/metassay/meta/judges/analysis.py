@@ -255,8 +255,11 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
                 )
             preferences.append((judge, family, preference))
     is_own = [verdict_arrays.model_family_of_judge.get(judge) == family for judge, family, _ in preferences]
-    tested_p_values = [preference.p for (_, _, preference), own in zip(preferences, is_own) if own]
-    adjusted = iter(adjust_p_values_by_holm(tested_p_values).tolist())
+    # NaN marks a p-value that is not tested and not counted.
+    tested_p_values = [
+        preference.p if own else math.nan for (_, _, preference), own in zip(preferences, is_own)
+    ]
+    adjusted_p_values = adjust_p_values_by_holm(tested_p_values)
     return [
         results.SelfPreference(
             judge=judge,
@@ -264,11 +267,11 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
             deviation=none_if_nan(preference.deviation),
             low=none_if_nan(preference.low),
             high=none_if_nan(preference.high),
-            p_holm=none_if_nan(next(adjusted)) if own else None,
+            p_holm=none_if_nan(p_holm),
             yardstick=results.HUMANS if has_human_verdicts else results.PANEL,
             own=own,
         )
-        for (judge, family, preference), own in zip(preferences, is_own)
+        for (judge, family, preference), own, p_holm in zip(preferences, is_own, adjusted_p_values)
     ]
 
 

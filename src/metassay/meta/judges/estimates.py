@@ -31,7 +31,7 @@ class ItemEstimate:
     high: float
     pairs: int
 
-    def shift_estimate_and_interval(self, amount: float) -> ItemEstimate:
+    def shift(self, amount: float) -> ItemEstimate:
         """Return a copy with a constant added to the estimate and to both ends of its interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 

@@ -127,9 +127,7 @@ def evaluate_pairwise_judge(
         accuracy=judge_accuracies.estimate_judge_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_mean_over_items(
-            prefers_first, verdicts.items, bootstrap
-        ).shift_estimate_and_interval(-0.5),
+        position_bias=estimate_mean_over_items(prefers_first, verdicts.items, bootstrap).shift(-0.5),
         length_bias=_estimate_length_bias(judge_accuracies, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=estimate_corrected_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),

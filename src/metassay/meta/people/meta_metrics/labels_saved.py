@@ -19,8 +19,8 @@ from metassay.meta.people.meta_metrics.metric_differences import (
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import (
     JackknifedShare,
-    estimate_labelling_effort_saved,
-    jackknife_labelling_effort_saved,
+    estimate_labels_saved,
+    jackknife_labels_saved,
 )
 from metassay.stats.resampling import map_bootstrap_resamples
 
@@ -62,7 +62,7 @@ class LabelsSavedShare(MetaMetric):
         """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
         system is estimated.
         """
-        estimate = estimate_labelling_effort_saved(scores.human, scores.metrics[0], scores.cluster_index)
+        estimate = estimate_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
         return MetricDetails(for_mean=estimate.value, for_mean_low=estimate.low, for_mean_high=estimate.high)
 
     def build_resampling_function(self, scores: ScoreArrays) -> None:
@@ -104,7 +104,7 @@ def _compute_jackknife_estimates_of_labels_saved(scores: ScoreArrays) -> list[Ja
     """
     human_differences = compute_differences_of_all_row_pairs(scores.human)
     return [
-        jackknife_labelling_effort_saved(
+        jackknife_labels_saved(
             human_differences, compute_differences_of_all_row_pairs(metric), scores.cluster_index
         )
         for metric in scores.metrics
