@@ -24,8 +24,9 @@ def to_json_values(value: float) -> float | None: ...
 @overload
 def to_json_values(value: Any) -> Any: ...
 def to_json_values(value: Any) -> Any:
-    """Convert a value to types that JSON can hold. Numpy types become plain ones and NaN becomes None, also
-    inside lists and dictionaries.
+    """Convert a value to types that JSON can hold.
+
+    NumPy types become plain ones and NaN becomes None, also inside lists and dictionaries.
 
     >>> to_json_values({"tau": np.array([0.5, np.nan]), "n": np.int64(2)})
     {'tau': [0.5, None], 'n': 2}
@@ -98,8 +99,9 @@ def count_occurrences(integers: IntArray, value_count: int) -> LongArray:
 
 
 def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
-    """Return the positions that sort the non-negative integers of an array. Negative integers are left out,
-    and equal ones keep their order.
+    """Return the positions that sort the non-negative integers of an array.
+
+    Equal integers keep their order.
 
     >>> argsort_integers(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [1, 3, 0]
@@ -112,8 +114,9 @@ def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
 
 
 def find_starts_of_equal_rows(*columns: IntArray) -> LongArray:
-    """Return where each run of equal rows begins in a sorted table, which is given as its columns. The last
-    entry is the number of rows.
+    """Return where each run of equal rows begins in a sorted table.
+
+    The table is given as its columns. The last entry is the number of rows.
 
     >>> find_starts_of_equal_rows(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
@@ -137,10 +140,11 @@ def compute_start_of_each_row(rows: Iterable[Sequence[Any]]) -> LongArray:
 
 
 def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
-    """Return the sorted distinct values of an array of small non-negative integers, and for each element the
-    index of its value in this list.
+    """Return the distinct values of an array of integers, and the position of each element's value among
+    them.
 
-    Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
+    Integers must be small and not negative; the distinct values are sorted. Equals `np.unique(numbers,
+    return_inverse=True)`, but takes linear time.
 
     >>> [result.tolist() for result in find_distinct_integers(np.array([7, 2, 7]))]
     [[2, 7], [1, 0, 1]]
@@ -163,9 +167,7 @@ def convert_labels_to_integers(labels: NDArray[Any]) -> LongArray:
 
 
 def find_true_positions(mask: BoolArray) -> NDArray[np.uint32]:
-    """Return the positions of the true values of a mask in ascending order, with half the memory of
-    `np.flatnonzero`.
-    """
+    """Return the positions of the true values of a mask, with half the memory of `np.flatnonzero`."""
     blocks = []
     for start in range(0, len(mask), _BLOCK):
         blocks.append((start + np.flatnonzero(mask[start : start + _BLOCK])).astype(np.uint32))

@@ -19,8 +19,8 @@ _CLUSTERS_PER_BLOCK = 1024  # clusters whose weights are in memory at a time: 8 
 
 
 class ClusterBootstrap:
-    """Bootstrap that resamples clusters of observations, such as documents, and computes a ratio of two sums
-    on each resample.
+    """Bootstrap that resamples clusters, such as documents, and computes a ratio of two sums on each
+    resample.
 
     The ratio is sum(w * numerator) / sum(w * denominator). All calls on one object share the weights w, so
     that estimates of overlapping groups stay paired.
@@ -65,11 +65,10 @@ class ClusterBootstrap:
     def resample_ratios(
         self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
     ) -> FloatArray:
-        """Divide the sum of the numerators by the sum of the denominators on each bootstrap resample. The
-        ratio is NaN where the denominators sum to 0.
+        """Divide the sum of the numerators by the sum of the denominators on each bootstrap resample.
 
-        Returns [rows, resamples]. `numerators` is [columns, units], `denominators` [columns, units] or [1,
-        units].
+        Returns [rows, resamples], NaN where the denominators sum to 0. `numerators` is [rows, units],
+        `denominators` [rows, units] or [1, units].
         """
         sums = self.compute_sums_on_resamples(np.concatenate([numerators, denominators]), clusters)
         return _divide_or_nan_if_nearly_zero(sums[: len(numerators)], sums[len(numerators) :])
@@ -85,9 +84,7 @@ class ClusterHalves(ClusterBootstrap):
     def compute_ratios_in_random_halves(
         self, numerators: FloatArray, denominators: FloatArray, cluster_numbers: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Divide the sum of the numerators by the sum of the denominators, in the first half of each random
-        split and in the second half.
-        """
+        """Divide the sum of the numerators by the sum of the denominators in each random half."""
         columns = np.concatenate([numerators, denominators])
         first_sums = self.compute_sums_on_resamples(columns, cluster_numbers)
         # A cluster that is not in the first half is in the second.
@@ -101,8 +98,9 @@ class ClusterHalves(ClusterBootstrap):
 def _draw_cluster_weights_by_hashing(
     key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray
 ) -> FloatArray:
-    """Return how often each bootstrap resample contains each cluster: a random number that depends only on
-    key, cluster and resample.
+    """Return how often each bootstrap resample contains each cluster.
+
+    It is a random number that depends only on the key, the cluster and the resample.
     """
     start = hash_integers(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
     # −(−n // 4) rounds n / 4 up.
@@ -120,8 +118,9 @@ def _divide_or_nan_if_nearly_zero(numerator: FloatArray, denominator: FloatArray
 
 
 def _tabulate_poisson_weights() -> FloatArray:
-    """Return a table that turns a random 16-bit number into a random draw from the Poisson distribution with
-    mean 1.
+    """Return a table that turns random 16-bit numbers into draws from a Poisson distribution.
+
+    Its mean is 1.
     """
     # The middle of each step.
     probabilities = np.arange(2**16) / 2**16 + 2**-17

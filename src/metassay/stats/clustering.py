@@ -14,13 +14,13 @@ _MAX_GROUPS = 10
 
 
 def group_similar_rows(agreement_matrix: FloatArray) -> tuple[LongArray, LongArray]:
-    """Divide items into groups of similar items, given a symmetric matrix that says how much every two agree.
-    Also order them by similarity.
+    """Group and order the rows of a symmetric matrix by similarity.
 
-    Returns the order of the leaves, and the group of each row, numbered from 0 in that order. Average linkage
-    on the distance 1 - agreement, leaves ordered so that neighbours are close (Bar-Joseph, Gifford and
-    Jaakkola, 2001). The number of groups maximises the mean silhouette (Rousseeuw, 1987); it is one if no
-    division has a positive silhouette. An undefined agreement counts as 0.
+    The matrix says how much every two rows agree. Returns the order of the leaves, and the group of each row,
+    numbered from 0 in that order. Average linkage on the distance 1 - agreement, leaves ordered so that
+    neighbours are close (Bar-Joseph, Gifford and Jaakkola, 2001). The number of groups maximises the mean
+    silhouette (Rousseeuw, 1987); it is one if no division has a positive silhouette. An undefined agreement
+    counts as 0.
     """
     count = len(agreement_matrix)
     if count < 3:
@@ -33,11 +33,10 @@ def group_similar_rows(agreement_matrix: FloatArray) -> tuple[LongArray, LongArr
 
 
 def _cut_tree_by_silhouette(tree: FloatArray, distances: FloatArray, leaf_order: LongArray) -> LongArray:
-    """Divide the leaves of a cluster tree into the number of groups, from 2 to 10, that separates them best.
-    Returns the group of each leaf.
+    """Divide the leaves of a cluster tree into the 2 to 10 groups that separate them best.
 
-    All rows are in one group if no cut has a positive silhouette. Groups are numbered in the order of the
-    leaves.
+    Returns the group of each leaf. All rows are in one group if no cut has a positive silhouette. Groups are
+    numbered in the order of the leaves.
     """
     best_division = np.zeros(len(leaf_order), dtype=np.int64)
     best_silhouette = 0.0
@@ -53,8 +52,7 @@ def _cut_tree_by_silhouette(tree: FloatArray, distances: FloatArray, leaf_order:
 
 
 def mean_silhouette(distances: FloatArray, group_of_row: NDArray[np.integer]) -> float:
-    """Compute the mean silhouette: how much closer rows are to their own group than to the nearest other
-    group, from -1 to 1.
+    """Compute how well rows fit their own group compared with the nearest other group, from -1 to 1.
 
     The mean over rows of (b - a) / max(a, b) (Rousseeuw, 1987): a is the mean distance to the other rows of
     the same group, b that to the nearest other group; a row that is alone in its group counts as 0.

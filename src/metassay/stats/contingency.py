@@ -14,8 +14,7 @@ _ROUNDING_ERROR = 1e-9  # eigenvalues of a matrix scaled to 1 that are smaller w
 
 @dataclass(frozen=True)
 class ContingencyTest:
-    """Result of a test whether groups differ in their share of right outcomes: the statistic, its p-value and
-    an effect size.
+    """Result of a test whether groups differ in their share of right outcomes.
 
     `cramers_v` is NaN where it is not defined.
     """
@@ -46,10 +45,9 @@ def chi_square_test(right_counts: FloatArray, total_counts: FloatArray) -> Conti
 
 
 def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> FloatArray:
-    """Compute Pearson's chi-square statistic from the numbers of right outcomes and of all outcomes. The last
-    axis is the group.
+    """Compute Pearson's chi-square statistic for groups that differ in their share of right outcomes.
 
-    Σ (right - expected)² / (expected · (1 - share)); 0 if all outcomes are alike.
+    The last axis is the group. Σ (right - expected)² / (expected · (1 - share)); 0 if all outcomes are alike.
     """
     everything = total_counts.sum(axis=-1, keepdims=True)
     share = right_counts.sum(axis=-1, keepdims=True) / np.where(everything > 0, everything, 1)
@@ -59,13 +57,13 @@ def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> 
 
 
 def cochran_mantel_haenszel_test(right_counts: FloatArray, total_counts: FloatArray) -> ContingencyTest:
-    """Test whether groups differ in their share of right outcomes within strata: only outcomes of the same
-    stratum are compared.
+    """Test whether groups differ in their share of right outcomes within strata.
 
-    The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978): g is the sum over strata of observed
-    minus expected right outcomes, V its hypergeometric covariance, and the degrees of freedom are the rank of
-    V: groups - 1, unless no stratum links some groups. If every stratum has one group only, nothing can be
-    compared: dof 0, p NaN. V is diagonal minus one rank per stratum, so the cost is linear in groups.
+    Only outcomes of the same stratum are compared. The generalised statistic g' V⁻ g (Landis, Heyman and
+    Koch, 1978): g is the sum over strata of observed minus expected right outcomes, V its hypergeometric
+    covariance, and the degrees of freedom are the rank of V: groups - 1, unless no stratum links some groups.
+    If every stratum has one group only, nothing can be compared: dof 0, p NaN. V is diagonal minus one rank
+    per stratum, so the cost is linear in groups.
     """
     stratum_sizes = total_counts.sum(axis=1)
     shares = divide_or_zero(right_counts.sum(axis=1), stratum_sizes)

@@ -76,11 +76,11 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
 def williams_test(
     correlation_a: float, correlation_b: float, correlation_ab: float, system_count: int
 ) -> float:
-    """Compute the one-sided p-value of Williams' test (1959): whether metric a correlates better with human
-    scores than metric b.
+    """Test whether metric a correlates better with human scores than metric b (Williams, 1959). Returns the
+    p-value.
 
-    `correlation_a` and `correlation_b` are the correlations of two metrics with human scores,
-    `correlation_ab` is the correlation of the two metrics, and n the number of systems:
+    The test is one-sided. `correlation_a` and `correlation_b` are the correlations of two metrics with human
+    scores, `correlation_ab` is the correlation of the two metrics, and n the number of systems:
 
         t = (r_a - r_b) √( (n-1)(1+r_ab) / (2 K (n-1)/(n-3) + (r_a+r_b)²/4 (1-r_ab)³) ),  n - 3 degrees
         K = 1 - r_a² - r_b² - r_ab² + 2 r_a r_b r_ab
@@ -130,11 +130,11 @@ def correlate_system_scores(
 def compute_system_correlation_differences_after_exchange(
     correlation_name: str, human_means: FloatArray, metric_scores: FloatArray, score_exchanges: ScoreExchanges
 ) -> Float32Array:
-    """Exchange scores between every two metrics at random, and compute by how much their correlations with
-    human scores then differ.
+    """Compute how much two metrics differ in correlation with human scores after an exchange of scores.
 
-    Returns [draws, pairs]. `human_means` has the mean score of each system; `metric_scores` are standardised,
-    [metrics, systems, segments].
+    All pairs of metrics are compared. The correlations are over systems. Returns [draws, pairs].
+    `human_means` has the mean score of each system; `metric_scores` are standardised, [metrics, systems,
+    segments].
     """
     exchanged_sums = score_exchanges.sum_exchanged_scores(metric_scores)
     metrics = len(metric_scores)
@@ -166,9 +166,7 @@ def _fill_correlation_of_each_row(
     tie_tolerance: float,
     correlations: FloatArray,
 ) -> None:
-    """Correlate each row of human scores with the same row of metric scores, and write the results to
-    `correlations`.
-    """
+    """Correlate each row of human scores with the same row of metric scores."""
     for row in range(len(metric_score_rows)):
         correlations[row] = _correlate_vectors(
             correlation_number, human_score_rows[row], metric_score_rows[row], tie_tolerance
@@ -183,9 +181,7 @@ def _fill_correlation_differences(
     exchanged_sums: FloatArray,
     correlation_differences: Float32Array,
 ) -> None:
-    """Write to `correlation_differences` by how much the correlations of every two metrics with human scores
-    differ after each random exchange.
-    """
+    """Write how much two metrics differ in correlation with human scores after each random exchange."""
     draws, metrics, systems = exchanged_sums.shape
     first = np.empty(systems)
     second = np.empty(systems)
@@ -256,9 +252,7 @@ def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
 def _compute_kendall_tau_or_pairwise_accuracy(
     correlation_number: int, x: FloatArray, y: FloatArray, tie_tolerance: float
 ) -> float:
-    """Compute Kendall's tau-b or tau-c of two vectors, or the share of pairs of positions that both vectors
-    order alike.
-    """
+    """Compute Kendall's tau-b or tau-c, or the share of pairs that both vectors order alike."""
     n = len(x)
     largest_tie_x = tie_tolerance * np.abs(x).max()
     largest_tie_y = tie_tolerance * np.abs(y).max()

@@ -25,13 +25,14 @@ def build_correlation_difference_function(
     by_rank: bool,
     per_system: bool = False,
 ) -> ExchangeStatistic:
-    """Build a function that exchanges scores between every two metrics, and returns by how much their
-    correlations with human scores then differ.
+    """Build a function that exchanges scores between metrics and compares their correlations with human
+    scores.
 
-    `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. `sum_within_clusters`
-    sums segments to the units that are exchanged, such as documents. With `by_rank` every metric is replaced
-    by its ranks before anything is exchanged (Spearman). With `per_system`, r is the mean of the correlations
-    within systems.
+    The function returns the difference of the correlations of every two metrics. Correlations are with human
+    scores. `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments].
+    `sum_within_clusters` sums segments to the units that are exchanged, such as documents. With `by_rank`
+    every metric is replaced by its ranks before anything is exchanged (Spearman). With `per_system`, r is the
+    mean of the correlations within systems.
     """
     axes: int | tuple[int, int] = -1 if per_system else (-2, -1)
     if by_rank:
@@ -70,8 +71,9 @@ def build_correlation_difference_function(
 def _compute_mean_correlation_from_sums(
     metric_score_sums: list[FloatArray], score_count: int, human_square_sums: FloatArray
 ) -> FloatArray:
-    """Compute correlations from sums of scores, squares and products, and average those that are defined. The
-    mean is NaN if none is.
+    """Compute correlations from sums of scores, squares and products, and average them.
+
+    Undefined correlations are left out; the mean is NaN if all are undefined.
     """
     x, xx, xh = metric_score_sums
     x_squares = xx - x * x / score_count

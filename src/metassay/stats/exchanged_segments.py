@@ -27,13 +27,12 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class SegmentExchangeTest:
-    """Permutation test that exchanges the scores of whole segments between two metrics at random, prepared
-    for many pairs of metrics.
+    """Permutation test of two metrics that exchanges their scores of whole segments at random.
 
-    Call it with a block of exchanges. Sum and sum of squares of the differences of two systems are linear in
-    the mask of exchanged segments, so a draw takes two products per metric and pair of systems. For a pair of
-    metrics (A, B), the sums of A over the segments that B has are those over all segments minus those over
-    the few that B lacks.
+    It is prepared for many pairs of metrics. Call it with a block of exchanges. Sum and sum of squares of the
+    differences of two systems are linear in the mask of exchanged segments, so a draw takes two products per
+    metric and pair of systems. For a pair of metrics (A, B), the sums of A over the segments that B has are
+    those over all segments minus those over the few that B lacks.
     """
 
     scores: FloatArray
@@ -50,8 +49,8 @@ class SegmentExchangeTest:
     pattern_of_metric: LongArray
 
     def __call__(self, exchanges: ScoreExchanges) -> Float32Array:
-        """Compute by how much the two metrics of each pair differ in soft pairwise accuracy (SPA) after each
-        random exchange of their scores.
+        """Compute how much the two metrics of each pair differ in soft pairwise accuracy (SPA) after each
+        exchange.
 
         It is SPA(A') - SPA(B'). Returns [draws, metric pairs].
         """
@@ -76,10 +75,9 @@ class SegmentExchangeTest:
         return np.ascontiguousarray(error_differences.T / len(first), dtype=np.float32)
 
     def compute_accuracies_before_exchange(self) -> FloatArray:
-        """Compute the soft pairwise accuracy of both metrics of each pair on the segments that both scored,
-        without any exchange.
+        """Compute the soft pairwise accuracy of both metrics of each pair before any exchange.
 
-        Returns [metric pairs, 2].
+        A pair of metrics is compared on the segments that both scored. Returns [metric pairs, 2].
         """
         sums, squares = sum_score_differences_of_system_pairs(self.scores)
         accuracies = np.empty(self.metric_pairs.shape)
@@ -127,10 +125,10 @@ def prepare_segment_exchange_test(
     *,
     are_standardized: bool = False,
 ) -> SegmentExchangeTest:
-    """Prepare a test that exchanges the scores of whole segments between two metrics. Metrics may lack the
-    scores of some segments.
+    """Prepare a permutation test that exchanges the scores of whole segments between two metrics.
 
-    Metrics are standardised, unless they are already and have been summed over clusters since.
+    Metrics may lack the scores of some segments. Metrics are standardised, unless they are already and have
+    been summed over clusters since.
     """
     is_complete = np.asarray(~np.isnan(metric_scores + human_scores).any(axis=1))
     patterns, pattern_of_metric = np.unique(is_complete, axis=0, return_inverse=True)
@@ -186,12 +184,13 @@ def _add_p_value_error_differences(
     upper_tail_table: FloatArray,
     error_differences: FloatArray,
 ) -> None:
-    """Add to `error_differences` how much closer the p-value of metric A is to that of human scores than the
-    p-value of metric B, for one pair of systems.
+    """Add up by how much metric A has better p-values than metric B after each exchange, for one pair of
+    systems.
 
-    Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `difference_sums` and
-    `exchanged_difference_sums` have first the differences, then the squared differences of all metrics. The
-    draws are the last axis, so that the inner loop reads neighbouring numbers.
+    A p-value is better if it is closer to that of human scores. Adds |p_B' - p_human| - |p_A' - p_human|,
+    [metric pairs, draws]. `difference_sums` and `exchanged_difference_sums` have first the differences, then
+    the squared differences of all metrics. The draws are the last axis, so that the inner loop reads
+    neighbouring numbers.
     """
     metrics = difference_sums.shape[1] // 2
     for column in range(len(metric_pairs)):

@@ -23,11 +23,11 @@ _ROUNDING = 1e-12
 
 
 class _ProductSums(NamedTuple):
-    """Sums over segments of products of the scores of two systems, separated by how many of the two scores
-    are exchanged between metrics.
+    """Sums of products of two scores, for none, one or both of the scores exchanged between metrics.
 
-    Two that stay and two exchanged ones are needed within a metric only, [metrics, systems, systems]; one of
-    each between all metrics, [rows, rows].
+    Sums are over segments, and the two scores are those of two systems. Two that stay and two exchanged ones
+    are needed within a metric only, [metrics, systems, systems]; one of each between all metrics, [rows,
+    rows].
     """
 
     both_stay: Float32Array
@@ -41,8 +41,7 @@ def compute_soft_accuracy_differences_after_exchange(
     metric_pairs: LongArray,
     score_exchanges: ScoreExchanges,
 ) -> Float32Array:
-    """Exchange single scores between every two metrics, and compute by how much the metrics then differ in
-    soft pairwise accuracy.
+    """Compute how much two metrics differ in soft pairwise accuracy after an exchange of single scores.
 
     Here system i under one metric is compared with system j under the other, so products between all metrics
     are needed: per draw one symmetric product over the exchanged segments, or over all cells.
@@ -73,8 +72,8 @@ def compute_sign_flip_differences_after_exchange(
     score_exchanges: ScoreExchanges,
     sign_flips: FlipGroup,
 ) -> Float32Array:
-    """Exchange scores between every two metrics, and compute by how much the metrics then differ in soft
-    pairwise accuracy, with sign-flip p-values.
+    """Compute how much two metrics differ in soft pairwise accuracy after an exchange, with sign-flip
+    p-values.
 
     The flipped sums of A' are those of A minus its exchanged cells plus those of B, so they are computed once
     per draw and metric; the rest is counting, for every pair of metrics.
@@ -113,13 +112,11 @@ def compute_sign_flip_differences_after_exchange(
 def compute_differences_after_system_exchange(
     difference_table: Float32Array, score_exchanges: ScoreExchanges
 ) -> Float32Array:
-    """Exchange all scores of some systems between every two metrics, and compute by how much the metrics then
-    differ in soft pairwise accuracy.
+    """Compute how much two metrics differ in soft pairwise accuracy after they exchange all scores of some
+    systems.
 
-    `difference_table` [metric pairs, system pairs, 4] is from
-    `tabulate_system_exchanges` or
-    `tabulate_system_exchanges_by_sign_flips`. This is exact, because a pair of systems
-    has only four states.
+    `difference_table` [metric pairs, system pairs, 4] is from `tabulate_system_exchanges` or
+    `tabulate_system_exchanges_by_sign_flips`. This is exact, because a pair of systems has only four states.
     """
     accuracy_differences = np.empty((len(score_exchanges), len(difference_table)), dtype=np.float32)
     _fill_differences_after_system_exchange(difference_table, score_exchanges.rows, accuracy_differences)
@@ -129,11 +126,12 @@ def compute_differences_after_system_exchange(
 def tabulate_system_exchanges(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray
 ) -> Float32Array:
-    """Compute what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
-    the scores of these systems are exchanged or not.
+    """Tabulate how much each pair of systems contributes to the difference of two metrics in soft pairwise
+    accuracy.
 
-    An effect is |p_B' - p_human| - |p_A' - p_human|, with normal p-values. Returns [metric pairs, system
-    pairs, 4]. State 2 k + l: the first system is exchanged if k is 1, the second one if l is 1.
+    Returns |p_B' - p_human| - |p_A' - p_human| with normal p-values, [metric pairs, system pairs, 4]. The
+    last axis is the state 2 k + l of a pair of systems: the scores of the first one are exchanged if k is 1,
+    those of the second one if l is 1.
     """
     rows = metric_scores.reshape(-1, metric_scores.shape[2])
     difference_table = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
@@ -146,11 +144,7 @@ def tabulate_system_exchanges(
 def tabulate_system_exchanges_by_sign_flips(
     human_p_values: FloatArray, metric_scores: FloatArray, metric_pairs: LongArray, sign_flips: FlipGroup
 ) -> Float32Array:
-    """Compute the same as `tabulate_system_exchanges`, with p-values from sign flips instead of normal ones.
-
-    An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
-    `tabulate_system_exchanges`, with p-values from a group of sign flips.
-    """
+    """Tabulate the same as `tabulate_system_exchanges`, with p-values from sign flips."""
     flipped_sums = sign_flips.sum_scores_under_random_signs(
         np.moveaxis(metric_scores, 2, 0).astype(np.float32)
     )
@@ -164,8 +158,8 @@ def tabulate_system_exchanges_by_sign_flips(
 def _sum_products_of_scores_by_exchange(
     scores_by_segment: Float32Array, all_products: Float32Array, score_exchanges: ScoreExchanges, draw: int
 ) -> _ProductSums:
-    """Sum the products of the scores of every two systems over segments, separately for exchanged scores and
-    for scores that stay.
+    """Sum the products of the scores of every two systems, separately for exchanged scores and for those that
+    stay.
     """
     systems = score_exchanges.rows.shape[1]
     metrics = len(all_products) // systems
@@ -193,7 +187,7 @@ def _split_product_sums_by_exchange(
     is_exchanged_row: BoolArray,
     system_count: int,
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Split sums of products of two scores by how many of the two scores are exchanged: none, one or both.
+    """Split sums of products of two scores into those with none, one or both of the scores exchanged.
 
     In an exchanged row, the segments that are not chosen are exchanged.
     """
@@ -223,8 +217,9 @@ def _split_product_sums_by_exchange(
 def _fill_score_products_after_exchange(
     product_sums: _ProductSums, metric: int, other_metric: int, products_after_exchange: FloatArray
 ) -> None:
-    """Compute the sums of products of the scores of every two systems under one metric, after it took some
-    scores from another metric.
+    """Compute the products of the scores of every two systems after a metric took scores from another metric.
+
+    The products are summed over segments.
     """
     systems = len(products_after_exchange)
     for i in range(systems):
@@ -247,8 +242,8 @@ def _fill_normal_accuracy_differences(
     upper_tail_table: FloatArray,
     accuracy_differences: Float32Array,
 ) -> None:
-    """Compute by how much every two metrics differ in soft pairwise accuracy after one random exchange of
-    scores, with normal p-values.
+    """Compute how much every two metrics differ in soft pairwise accuracy after one exchange, with normal
+    p-values.
     """
     systems = unexchanged_sums.shape[1]
     products = np.empty((systems, systems))
@@ -280,8 +275,8 @@ def _fill_sign_flip_accuracy_differences(
     tie_tolerance: np.float32,
     accuracy_differences: Float32Array,
 ) -> None:
-    """Compute by how much every two metrics differ in soft pairwise accuracy after one random exchange of
-    scores, with p-values from sign flips.
+    """Compute how much every two metrics differ in soft pairwise accuracy after one exchange, with sign-flip
+    p-values.
     """
     _, systems, flips = flipped_sums.shape
     sums = np.empty((2, systems, flips), np.float32)
@@ -316,9 +311,7 @@ def _fill_system_exchange_table(
     upper_tail_table: FloatArray,
     difference_table: Float32Array,
 ) -> None:
-    """Compute what each pair of systems adds to the difference of two metrics in soft pairwise accuracy, if
-    both, one or none of these systems is exchanged.
-    """
+    """Write the table of `tabulate_system_exchanges`."""
     systems = score_sums.shape[1]
     errors = np.empty(4)
     for column in range(len(metric_pairs)):
@@ -349,9 +342,7 @@ def _fill_sign_flip_exchange_table(
     tie_tolerance: np.float32,
     difference_table: Float32Array,
 ) -> None:
-    """Compute the same as `_fill_system_exchange_table`, with p-values from sign flips instead of normal
-    ones.
-    """
+    """Write the table of `tabulate_system_exchanges_by_sign_flips`."""
     systems = flipped_sums.shape[1]
     errors = np.empty(4)
     for column in range(len(metric_pairs)):
@@ -374,9 +365,7 @@ def _fill_sign_flip_exchange_table(
 def _fill_differences_after_system_exchange(
     difference_table: Float32Array, is_exchanged_system: BoolArray, accuracy_differences: Float32Array
 ) -> None:
-    """Look up what each pair of systems adds to the difference of two metrics after each random exchange, and
-    average over pairs of systems.
-    """
+    """Average what the pairs of systems contribute after each random exchange."""
     draws, systems = is_exchanged_system.shape
     pairs = difference_table.shape[1]
     states = np.empty(pairs, np.int64)

@@ -22,7 +22,7 @@ _SAMPLED_DIFFERENCES = 4096
 
 
 def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Float32Array:
-    """Count how many pairs of outputs each metric orders as human scores do, for each segment and tie
+    """Count the pairs of outputs that each metric orders as human scores do, for each segment and tie
     threshold.
 
     Returns [metrics, segments, tie thresholds]. A pair is right if metric and human score order it alike,
@@ -50,8 +50,7 @@ def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Fl
 def compute_tie_calibrated_accuracy_differences(
     correct_pair_counts: Float32Array, pair_count: float
 ) -> FloatArray:
-    """Compute by how much every two metrics differ in accuracy, where each metric uses its best tie
-    threshold.
+    """Compute how much every two metrics differ in accuracy, each with its best tie threshold.
 
     `correct_pair_counts` comes from `count_right_pairs`; `pair_count` is the number of pairs of outputs.
     """
@@ -64,8 +63,9 @@ def compute_tie_calibrated_accuracy_differences(
 def compute_tie_calibrated_accuracy_differences_after_exchange(
     correct_pair_counts: Float32Array, pair_count: float, score_exchanges: ScoreExchanges
 ) -> Float32Array:
-    """Exchange the scores of whole segments between every two metrics, and compute by how much their
-    accuracies with the best tie threshold then differ.
+    """Compute how much every two metrics differ in accuracy after they exchange the scores of segments.
+
+    Each metric uses the tie threshold that is best for it after the exchange.
     """
     mask = score_exchanges.columns.astype(np.float32)
     exchanged_pair_counts = np.stack([mask @ metric_counts for metric_counts in correct_pair_counts], axis=1)
@@ -78,8 +78,9 @@ def compute_tie_calibrated_accuracy_differences_after_exchange(
 
 
 def _choose_candidate_tie_thresholds(scores: FloatArray, first: LongArray, second: LongArray) -> FloatArray:
-    """Choose the tie thresholds to try: 0 and quantiles of all score differences. A metric ties two outputs
-    that differ by at most a threshold.
+    """Choose the tie thresholds to try: 0 and quantiles of all score differences.
+
+    A metric ties two outputs whose scores differ by at most a threshold.
     """
     samples = []
     for metric_scores in scores:
@@ -97,8 +98,8 @@ def _fill_tie_calibrated_accuracy_differences(
     share_of_one_pair: np.float32,
     accuracy_differences: Float32Array,
 ) -> None:
-    """Write the difference in accuracy between every two metrics after each random exchange of scores, where
-    each metric uses its best tie threshold.
+    """Write how much every two metrics differ in accuracy after each exchange, each with its best tie
+    threshold.
     """
     draws, metrics, epsilons = exchanged_pair_counts.shape
     for draw in range(draws):

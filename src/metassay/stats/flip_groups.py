@@ -29,8 +29,9 @@ _ROWS_PER_BLOCK = 64
 
 @dataclass(frozen=True)
 class FlipGroup:
-    """Random signs for segments, chosen so that sums of scores under very many sign assignments are fast to
-    compute.
+    """Random assignments of signs to segments, under which scores can be summed quickly.
+
+    The assignments form a group.
     """
 
     codes: LongArray
@@ -41,8 +42,7 @@ class FlipGroup:
     def sum_scores_under_random_signs(
         self, scores_by_segment: Float32Array, segments: LongArray | None = None
     ) -> Float32Array:
-        """Sum the scores of each metric and system over segments, once for each random assignment of signs to
-        the segments.
+        """Sum the scores of each metric and system over segments, once for each random assignment of signs.
 
         Returns [metrics, systems, flips]. `segments` are the positions of the segments over which scores are
         summed, by default all.
@@ -56,17 +56,16 @@ class FlipGroup:
 
 
 def draw_random_signs_of_segments(rng: np.random.Generator, flips: int, segments: int) -> FlipGroup:
-    """Draw at least `flips` random sign assignments for segments. Each assignment multiplies the score of
-    each segment by 1 or -1.
+    """Draw at least `flips` random assignments of signs to segments.
+
+    The score of each segment is multiplied by 1 or -1.
     """
     bits = max(1, int(np.ceil(np.log2(flips))) - 1)
     return FlipGroup(rng.integers(0, 2**bits, size=segments), 2**bits)
 
 
 def compute_p_values_under_random_signs(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
-    """Compute for each pair of systems the p-value that the first scores higher by chance, by changing the
-    signs of scores at random.
-    """
+    """Compute for each pair of systems the p-value that the first scores higher by chance, from random signs."""
     sums = flip_group.sum_scores_under_random_signs(scores.T[:, None].astype(np.float32))[0]
     tolerance = compute_tie_tolerance(scores[None])
     first, second = np.triu_indices(len(scores), 1)
@@ -84,8 +83,7 @@ def compute_tie_tolerance(scores: FloatArray) -> np.float32:
 def compare_sums_under_random_signs(
     first_sums: Float32Array, second_sums: Float32Array, tolerance: np.float32
 ) -> float:
-    """Compute the p-value that one system scores higher than another by chance, from their score sums under
-    random signs.
+    """Compute the p-value that a system scores higher by chance, from sums under random signs.
 
     It is the share of flips whose difference is at least the unflipped one; an equal difference counts half.
     """
@@ -113,8 +111,7 @@ def _fill_flipped_sums(
     segments_to_sum: LongArray,
     score_sums: Float32Array,
 ) -> None:
-    """Sum each column of scores over segments, once for each random sign assignment, and write the sums to
-    `score_sums`.
+    """Sum each column of scores over segments, once for each random assignment of signs.
 
     `score_sums` is [rows, flips].
     """

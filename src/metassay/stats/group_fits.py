@@ -19,8 +19,8 @@ from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Isotonic fits (non-decreasing functions of a score) averaged over groups of outputs: one fit to all
-    outputs, and one to each group.
+    """Isotonic fits (non-decreasing functions of a score) to all outputs and to each group, averaged by
+    group.
 
     Arrays are [groups] or [resamples, groups]; NaN where a resample does not contain a group.
     """
@@ -50,9 +50,7 @@ def fit_isotonic_by_group(
     clusters: LongArray,
     resample_counts: Counts,
 ) -> GroupFits:
-    """Fit a non-decreasing function of the scores to all outputs and to each group of outputs, on the data
-    and on bootstrap resamples.
-    """
+    """Fit a non-decreasing function of the scores to all outputs and to each group, also on resamples."""
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1
     pooled_means = fit_isotonic_to_each_value_row(

@@ -14,8 +14,7 @@ Hashes = NDArray[np.uint64]
 
 
 class DistinctHashes(NamedTuple):
-    """The distinct hashes of an array in which some are repeated, numbered in the order of their first
-    occurrence.
+    """The distinct hashes of an array, numbered in the order of their first occurrence.
 
     `first_rows` is the row where each occurs first, `numbers` the number of each row's hash, and
     `sorted_numbers` the numbers in the order of the hashes.
@@ -45,8 +44,9 @@ def argsort_hashes(hashes: Hashes) -> LongArray:
 
 
 def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
-    """Find the distinct 128-bit hashes of an array with one hash per row, and number them in the order of
-    their first occurrence.
+    """Find the distinct hashes in an array of 128-bit hashes.
+
+    They are numbered in the order of their first occurrence.
 
     >>> hashes = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
     >>> [part.tolist() for part in find_distinct_hashes(hashes)]
@@ -67,8 +67,7 @@ def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
 def look_up_hashes(
     hashes: Hashes, sorted_upper_halves: NDArray[np.uint64], sorted_lower_halves: NDArray[np.uint64]
 ) -> LongArray:
-    """Return the position of each 128-bit hash in a sorted list of hashes, or -1 if the list does not contain
-    it.
+    """Return the position of each 128-bit hash in a sorted list of hashes, or -1 if it is not there.
 
     The sorted hashes are given as two columns, as tables hold them.
 

@@ -34,8 +34,7 @@ class ClusteredProportions:
     observations: LongArray
 
     def effective_sample_size(self) -> FloatArray:
-        """Compute how many independent observations would estimate a proportion as precisely as the clustered
-        ones do.
+        """Compute how many independent observations would be as precise as the clustered ones.
 
         It is p (1 - p) / variance. It is at most the number of observations. If all observations agree, the
         variance says nothing, and each cluster counts as one observation.
@@ -49,8 +48,7 @@ class ClusteredProportions:
 def proportion_interval(
     proportions: ClusteredProportions, resamples: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute 95 % confidence intervals for proportions from their values on bootstrap resamples, one row per
-    proportion.
+    """Compute 95 % confidence intervals for proportions from bootstrap resamples, one row per proportion.
 
     The percentile interval, widened for a small number of clusters. With few clusters, and near 0 and 1 where
     percentiles collapse, the Wilson interval. NaN for a single cluster, whose variance is unknown.
@@ -87,8 +85,9 @@ def wilson_interval(proportions: ClusteredProportions) -> tuple[FloatArray, Floa
 def widened_percentile_interval(
     estimates: FloatArray, resamples: FloatArray, cluster_counts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute percentile intervals for proportions from bootstrap resamples. They are widened, because few
-    clusters make them too narrow.
+    """Compute percentile intervals for proportions, widened if there are few clusters.
+
+    Percentiles from few clusters are too narrow.
     """
     low, high = percentile_interval(resamples)
     factor = compute_interval_widening_factor(cluster_counts)
@@ -115,10 +114,10 @@ def percentile_interval(resamples: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def compute_interval_widening_factor(cluster_counts: LongArray) -> FloatArray:
-    """Compute how much wider an interval from few clusters must be: Student's t quantile divided by the
-    normal quantile.
+    """Compute how much wider an interval must be because there are few clusters.
 
-    A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
+    It is Student's t quantile divided by the normal quantile. A bootstrap interval over few clusters is too
+    narrow by about this factor (Hesterberg, 2015).
     """
     return np.asarray(_student_t_quantile(cluster_counts) / NormalDist().inv_cdf((1 + _LEVEL) / 2))
 

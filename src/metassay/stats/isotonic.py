@@ -29,12 +29,12 @@ _POINT_STRIDE = 16
 
 
 class _FitBuffers(NamedTuple):
-    """Arrays that isotonic fits write intermediate results to. They are allocated once, because allocating
-    takes longer than fitting.
+    """Arrays for intermediate results of isotonic fits.
 
-    `present_knots`, `present_sums` and `present_weights` describe the knots that have weight; `block_end` is
-    the number of these knots up to the end of a block. `cumulative_sums` and `cumulative_weights` have a 0
-    before the first knot, and the sum up to each knot after it.
+    They are allocated once, because allocating takes longer than fitting. `present_knots`, `present_sums` and
+    `present_weights` describe the knots that have weight; `block_end` is the number of these knots up to the
+    end of a block. `cumulative_sums` and `cumulative_weights` have a 0 before the first knot, and the sum up
+    to each knot after it.
     """
 
     knot_sums: FloatArray
@@ -54,8 +54,7 @@ class _FitBuffers(NamedTuple):
 def fit_isotonic(
     sorted_scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None
 ) -> FloatArray:
-    """Fit a non-decreasing function of the scores to the values, and return the function at each distinct
-    score.
+    """Fit a non-decreasing function of the scores to values. Returns the function at each distinct score.
 
     The fit is NaN if all weights are 0.
 
@@ -89,12 +88,11 @@ def predict_isotonic(
 
 
 def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Find for each row of an array the nearest row of non-decreasing values, and the weighted squared
-    distance between the two.
+    """Find the nearest non-decreasing row for each row of an array, and the distance between the two.
 
-    `weights` are positive, one per column or one per value. The fit at k is max over i <= k of min over
-    j >= k of the weighted mean of the values i to j (Barlow et al., 1972); the distance is
-    Σ weight · (value - fit)².
+    Distances are weighted squares. `weights` are positive, one per column or one per value. The fit at k is
+    max over i <= k of min over j >= k of the weighted mean of the values i to j (Barlow et al., 1972); the
+    distance is Σ weight · (value - fit)².
 
     >>> nearest, distance = fit_non_decreasing_rows(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
     >>> nearest.tolist(), distance.tolist()
@@ -128,8 +126,7 @@ def fit_isotonic_to_each_value_row(
     group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Fit a non-decreasing function of the scores to each row of values, and average each fit over each group
-    of outputs.
+    """Fit a non-decreasing function of the scores to each row of values, and average the fits by group.
 
     Returns [rows, groups].
     """
@@ -155,8 +152,7 @@ def fit_isotonic_to_each_score_row(
     group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Fit a non-decreasing function of each row of scores to the same values, and average each fit over each
-    group of outputs.
+    """Fit a non-decreasing function of each row of scores to the same values, and average the fits by group.
 
     Returns [rows, groups]. All weights are positive. Scores of a row that agree in their first digits, 40
     bits if there are 4,096 scores, are one score.
@@ -187,8 +183,7 @@ def refit_isotonic_with_permuted_residuals(
     group_of_output: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Fit values again after their residuals were permuted. Returns for each group of outputs the mean of the
-    new fit minus the mean of the new values.
+    """Permute the residuals of an isotonic fit and fit again. Returns the mean error of the new fit by group.
 
     Returns [rows, groups]. The values of a row are `fitted_values + residuals[permutations[row]]`. Its
     deviation in a group is the mean of the fit to these values minus the mean of the values. All weights are
@@ -220,8 +215,7 @@ def fit_isotonic_to_resamples(
     clusters: LongArray,
     resample_counts: Counts,
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit a non-decreasing function of the scores to the values on every resample, and average each fit over
-    each group of outputs.
+    """Fit a non-decreasing function of the scores to each bootstrap resample, and average the fits by group.
 
     `resample_counts[b, c]` is how often resample b contains cluster c. The first array averages over the
     original outputs of a group, the second over the resampled ones. A group that a resample does not contain
@@ -247,7 +241,7 @@ def fit_isotonic_to_resamples(
 
 
 def _allocate_isotonic_fit_buffers(score_count: int) -> _FitBuffers:
-    """Allocate the arrays that isotonic fits of this many scores write intermediate results to."""
+    """Allocate the arrays for intermediate results of isotonic fits of this many scores."""
     floats = np.empty((8, score_count + 1))
     integers = np.empty((4, score_count + 1), dtype=np.int64)
     return _FitBuffers(
@@ -274,8 +268,9 @@ def _fill_isotonic_fit(
     fitted_values: FloatArray,
     buffers: _FitBuffers,
 ) -> None:
-    """Fit a non-decreasing function of the scores to values, and write it at each distinct score to
-    `fitted_values`. NaN if all weights are 0.
+    """Fit a non-decreasing function of the scores to values, and write it to `fitted_values`.
+
+    There is one fitted value for each distinct score; NaN if all weights are 0.
     """
     knot_count = _sum_values_at_distinct_scores(sorted_scores, values, weights, buffers)
     blocks = _pool_adjacent_violators(knot_count, buffers)
@@ -286,8 +281,7 @@ def _fill_isotonic_fit(
 def _interpolate_isotonic_fit(
     block_count: int, knots: FloatArray, fitted_values: FloatArray, buffers: _FitBuffers
 ) -> None:
-    """Write the fitted value at each distinct score to `fitted_values`, given the blocks of scores on which
-    the fit is constant.
+    """Write the fit at each distinct score, given the blocks of scores on which it is constant.
 
     The fit is constant on a block, linear between blocks, and constant outside them.
     """
@@ -314,9 +308,7 @@ def _interpolate_isotonic_fit(
 def _sum_values_at_distinct_scores(
     sorted_scores: SortedScores, values: FloatArray, weights: FloatArray, buffers: _FitBuffers
 ) -> int:
-    """Sum the values and weights at each distinct score, list the distinct scores with a positive weight, and
-    return their number.
-    """
+    """Sum values and weights at each distinct score. Returns the number of distinct scores with weight."""
     knot_of_score = sorted_scores.knot_of_score
     knot_count = len(sorted_scores.knots)
     for knot in range(knot_count):
@@ -336,8 +328,7 @@ def _sum_values_at_distinct_scores(
 
 @kernel
 def _pool_adjacent_violators(score_count: int, buffers: _FitBuffers) -> int:
-    """Merge neighbouring distinct scores into blocks until block means increase. Write the blocks to the
-    buffers, and return their number.
+    """Merge neighbouring scores into blocks until the block means increase. Returns the number of blocks.
 
     Most time goes into mispredicted branches, so a block absorbs all following knots that do not rise before
     it looks back.
@@ -379,8 +370,9 @@ def _fill_group_means(
     group_of_output: LongArray,
     group_means: FloatArray,
 ) -> None:
-    """Write the weighted mean of the fit over each group of outputs to `group_means`. A group without weight
-    gets NaN.
+    """Write the weighted mean of a fit over each group of outputs.
+
+    A group without weight gets NaN.
     """
     knots = sorted_scores.knots
     knot_of_score = sorted_scores.knot_of_score
@@ -409,7 +401,7 @@ def _fill_group_means_for_each_value_row(
     buffers: _FitBuffers,
     group_means: FloatArray,
 ) -> None:
-    """Fit each row of values, and write the mean of the fit in each group of outputs to `group_means`."""
+    """Fit each row of values, and write the mean of the fit over each group of outputs."""
     for row in range(len(value_rows)):
         _fill_isotonic_fit(sorted_scores, value_rows[row], weights, fitted_values, buffers)
         _fill_group_means(sorted_scores, fitted_values, weights, group_of_output, group_means[row])
@@ -425,8 +417,7 @@ def _fill_group_sums_for_each_score_row(
     buffers: _FitBuffers,
     group_sums: FloatArray,
 ) -> None:
-    """Fit a function of each row of scores to the values, and write the sum of the fit over each group of
-    outputs to `group_sums`.
+    """Fit each row of scores to the values, and write the sum of the fit over each group of outputs.
 
     Rows are sorted, and the last bits of a score are the position of its output.
     """
@@ -477,9 +468,7 @@ def _fill_deviations_for_permuted_residuals(
     buffers: _FitBuffers,
     deviation_sums: FloatArray,
 ) -> None:
-    """Fit the values with each permutation of the residuals, and write the weighted sum of fit minus values
-    over each group of outputs.
-    """
+    """Fit again with each permutation of the residuals, and write the sum of the errors by group."""
     weighted_values = np.empty(len(output_order))
     output_sums = np.empty(len(output_order))
     total_weights = np.cumsum(weights)
@@ -510,13 +499,13 @@ def _fill_deviations_for_permuted_residuals(
 
 @kernel
 def _find_constant_blocks(score_count: int, buffers: _FitBuffers) -> int:
-    """Find the blocks of scores on which an isotonic fit is constant, from cumulative sums at the distinct
-    scores. Return their number.
+    """Find the blocks of scores on which an isotonic fit is constant. Returns the number of blocks.
 
-    The fit is the slope of the greatest convex minorant of the points (cumulative weight, cumulative sum)
-    (Barlow et al., 1972). Few points touch the minorant. The minorant of every 16th point lies on or above
-    that of all points, so every point above it can be left out. This loop has no unpredictable branches;
-    pooling adjacent violators has several per knot and takes four times as long.
+    Cumulative sums at the distinct scores must be in the buffers. The fit is the slope of the greatest convex
+    minorant of the points (cumulative weight, cumulative sum) (Barlow et al., 1972). Few points touch the
+    minorant. The minorant of every 16th point lies on or above that of all points, so every point above it
+    can be left out. This loop has no unpredictable branches; pooling adjacent violators has several per knot
+    and takes four times as long.
     """
     x = buffers.cumulative_weights
     y = buffers.cumulative_sums
@@ -550,9 +539,7 @@ def _find_constant_blocks(score_count: int, buffers: _FitBuffers) -> int:
 
 @kernel
 def _compute_mean_from_cumulative_sums(start: int, end: int, buffers: _FitBuffers) -> float:
-    """Compute the mean of the values between two positions from cumulative sums. It is 0 if their weight is
-    0.
-    """
+    """Compute the mean of the values between two positions from cumulative sums."""
     weight = buffers.cumulative_weights[end] - buffers.cumulative_weights[start]
     if weight == 0.0:
         return 0.0
@@ -561,9 +548,7 @@ def _compute_mean_from_cumulative_sums(start: int, end: int, buffers: _FitBuffer
 
 @kernel
 def _find_convex_minorant_vertices(candidate_count: int, buffers: _FitBuffers) -> int:
-    """Find the vertices of the largest convex function that lies below the candidate points, and return their
-    number.
-    """
+    """Find the vertices of the largest convex function below the candidate points. Returns their number."""
     x = buffers.cumulative_weights
     y = buffers.cumulative_sums
     vertices = buffers.vertices
@@ -596,8 +581,9 @@ def _fill_group_means_for_each_resample(
     original_means: FloatArray,
     resampled_means: FloatArray,
 ) -> None:
-    """Fit the values on each resample, and write the mean of each fit over the original and over the
-    resampled outputs of each group.
+    """Fit each bootstrap resample, and write the mean of the fit over each group of outputs.
+
+    Means are over the original outputs and over the resampled ones.
     """
     resampled_weights = np.empty(len(weights))
     for b in range(len(resample_counts)):

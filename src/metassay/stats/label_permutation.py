@@ -33,8 +33,9 @@ _PRIOR_UNITS = 1.0  # units of the largest possible variance in each group: a fe
 
 
 class PermutationPValues(NamedTuple):
-    """P-values of a permutation test, one per column of outcomes: `p` for the column alone, `p_family`
-    corrected for testing all columns.
+    """P-values of a permutation test, one per column of outcomes.
+
+    `p` is for the column alone, `p_family` is corrected for testing all columns.
     """
 
     p: FloatArray
@@ -110,11 +111,10 @@ def run_label_permutation_test(
 def _count_extreme_permutations(
     permuted_statistics: FloatArray, observed_statistics: FloatArray
 ) -> LongArray:
-    """Count for each column the permutations whose statistic is at least as extreme as the observed one. The
-    observed labels count as one.
+    """Count for each column the permutations with a statistic at least as extreme as the observed one.
 
-    Returns [columns]. Both arrays are [2 statistics, permutations, columns]; the statistic with more extreme
-    permutations decides.
+    The observed labels count as one permutation. Returns [columns]. Both arrays are [2 statistics,
+    permutations, columns]; the statistic with more extreme permutations decides.
     """
     extreme: LongArray = 1 + (permuted_statistics >= observed_statistics * _EQUAL_FACTOR).sum(axis=1).max(
         axis=0
@@ -125,11 +125,12 @@ def _count_extreme_permutations(
 def _subtract_expected_correct_counts(
     correct_counts: IntArray, total_counts: IntArray, block_starts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Subtract from the number of right outcomes of each unit the number expected from its block. Also return
-    the largest possible variance.
+    """Subtract the expected number of right outcomes from that of each unit.
 
-    A unit is an output or a cluster, and a block is what its units share, such as an item. The largest
-    variance is the mean square of a residual if each unit were all right or all wrong, [columns].
+    Also returns the largest possible variance. The expected number comes from the share of right outcomes in
+    the block of the unit. A unit is an output or a cluster, and a block is what its units share, such as an
+    item. The largest variance is the mean square of a residual if each unit were all right or all wrong,
+    [columns].
     """
     block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
     correct_per_block = _sum_rows_by_block(correct_counts, block_starts)
@@ -155,10 +156,9 @@ def _sum_rows_by_block(values: IntArray, block_starts: LongArray) -> LongArray:
 def _compute_welch_and_brown_forsythe_statistics(
     group_sums: FloatArray, largest_possible_variance: FloatArray
 ) -> FloatArray:
-    """Compute two statistics for differences between groups for each permutation: Welch's, and Brown and
-    Forsythe's.
+    """Compute Welch's and Brown and Forsythe's statistic for each permutation.
 
-    Returns NaN if fewer than two groups have more than one unit.
+    Both measure differences between groups. Returns NaN if fewer than two groups have more than one unit.
     """
     columns = len(largest_possible_variance)
     sums, squares, totals_and_units = np.split(group_sums, [columns, 2 * columns], axis=-1)
@@ -189,12 +189,12 @@ def _compute_welch_and_brown_forsythe_statistics(
 def _compute_brown_forsythe_log_p(
     between_squares: FloatArray, variances: FloatArray, shares: FloatArray, degrees: FloatArray
 ) -> FloatArray:
-    """Compute the negative logarithm of the p-value of Brown and Forsythe's test, with Mehrotra's (1997)
-    degrees of freedom.
+    """Compute the negative logarithm of the p-value of Brown and Forsythe's test.
 
-    `between_squares` is the sum of squares between contexts, [rows]; the other arguments are [rows,
-    contexts]. A p-value can be compared between permutations although the ratio cannot: the fewer units the
-    variance comes from, the less a large ratio means (prepivoting; Beran, 1988).
+    Degrees of freedom are those of Mehrotra (1997). `between_squares` is the sum of squares between contexts,
+    [rows]; the other arguments are [rows, contexts]. A p-value can be compared between permutations although
+    the ratio cannot: the fewer units the variance comes from, the less a large ratio means (prepivoting;
+    Beran, 1988).
     """
     expected = ((1 - shares) * variances).sum(axis=1)
     squares = (
@@ -224,10 +224,10 @@ def _sum_residuals_by_permuted_group(
     permutation_number: int,
     is_permuted: bool,
 ) -> FloatArray:
-    """Shuffle the group labels, and sum over each group the residuals, their squares, the numbers of outcomes
-    and the numbers of units.
+    """Shuffle the group labels, and sum the residuals and other numbers over each group.
 
-    If `is_permuted`, the labels are first permuted within blocks (Fisher–Yates).
+    The sums are of residuals, squared residuals, numbers of outcomes and numbers of units. If `is_permuted`,
+    the labels are first permuted within blocks (Fisher–Yates).
     """
     permuted = group_of_unit.copy()
     if is_permuted:

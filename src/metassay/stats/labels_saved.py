@@ -37,9 +37,7 @@ _BLOCK_SIZE = 2**18  # series times clusters in memory at once; about 25 arrays 
 
 @dataclass(frozen=True)
 class JackknifedShare:
-    """Estimated share of human labels that a metric makes unnecessary, with jackknife pseudo-values from
-    which its interval is computed.
-    """
+    """Estimated share of human labels that a metric saves, with jackknife pseudo-values for its interval."""
 
     value: float
     pseudo_values: FloatArray
@@ -57,12 +55,12 @@ class JackknifedShare:
 def estimate_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> IntervalEstimate:
-    """Estimate the share of human labels that a metric makes unnecessary, averaged over the rows of scores,
-    with its 95 % interval.
+    """Estimate the share of human labels that a metric makes unnecessary, with its 95 % interval.
 
-    `human_scores` and `metric_scores` are `[series, items]`: scores of systems for the mean of a system,
-    differences of pairs of systems (`compute_system_differences`) for a difference. Missing scores are NaN.
-    `clusters` numbers the cluster of each item from 0. The interval comes from a jackknife over clusters.
+    The shares of all rows of scores are averaged. `human_scores` and `metric_scores` are `[series, items]`:
+    scores of systems for the mean of a system, differences of pairs of systems (`compute_system_differences`)
+    for a difference. Missing scores are NaN. `clusters` numbers the cluster of each item from 0. The interval
+    comes from a jackknife over clusters.
     """
     return jackknife_labels_saved(human_scores, metric_scores, clusters).compute_confidence_interval()
 
@@ -70,8 +68,7 @@ def estimate_labels_saved(
 def jackknife_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> JackknifedShare:
-    """Estimate the share of human labels that a metric makes unnecessary, and how much each cluster of items
-    contributes to the estimate.
+    """Estimate the share of human labels that a metric saves, with the contribution of each cluster of items.
 
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
@@ -98,10 +95,9 @@ def jackknife_labels_saved(
 def _compute_leave_one_out_shares(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
-    """Compute for each row of scores the share of human labels saved: first with all clusters of items, then
-    with each cluster left out.
+    """Compute the share of human labels saved with all clusters of items, and with each cluster left out.
 
-    Returns [series, 1 + clusters].
+    There is one row of shares for each row of scores. Returns [series, 1 + clusters].
     """
     sums = _sum_score_products_by_cluster(human_scores, metric_scores, clusters)
     every_cluster = sums.sum(axis=-1)[..., None]
@@ -159,11 +155,11 @@ def _sum_score_products_by_cluster(
 def _compute_squared_correlation_across_clusters(
     moment_sums: FloatArray, product_sums: FloatArray
 ) -> FloatArray:
-    """Estimate the squared correlation of human and metric scores from products of covariances that come from
-    different clusters.
+    """Estimate the squared correlation of human and metric scores. For a useless metric it is 0 on average.
 
-    `moment_sums` are totals over a subset of clusters, `[6, series, subsets]`, and `product_sums` the sums
-    over these clusters of products of the four terms of the covariance, `[4, 4, series, subsets]`.
+    Only covariances of different clusters are multiplied. `moment_sums` are totals over a subset of clusters,
+    `[6, series, subsets]`, and `product_sums` the sums over these clusters of products of the four terms of
+    the covariance, `[4, 4, series, subsets]`.
     """
     count = moment_sums[_COUNT]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -60,10 +60,10 @@ def adjust_p_values_by_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
 def select_candidates_that_may_be_best(
     estimates: FloatArray, resamples: FloatArray, cluster_count: int
 ) -> tuple[BoolArray, FloatArray]:
-    """Select the candidates that are not significantly worse than any other. Also return for each the p-value
-    of the hypothesis that it is the best.
+    """Select the candidates that are not significantly worse than another. Also returns their p-values.
 
-    For candidate m the largest standardised lead over it,
+    The p-value of a candidate is for the hypothesis that it is the best. For candidate m the largest
+    standardised lead over it,
 
         T = max over j of (a_j - a_m) / s_jm,
 

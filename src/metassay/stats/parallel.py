@@ -17,7 +17,7 @@ BlockResult = TypeVar("BlockResult")
 def map_blocks_in_threads(
     function: Callable[[Block], BlockResult], blocks: Iterable[Block], workers: int | None = None
 ) -> list[BlockResult]:
-    """Call a function on each block of work, several at a time in threads, and return the results in order.
+    """Call a function on each block of work in several threads, and return the results in order.
 
     `workers` is the number of threads, by default one per core. Matrix products inside use one thread each,
     so that sums are always added in the same order and results do not depend on the number of cores.
@@ -34,8 +34,8 @@ def map_blocks_in_threads(
 
 @functools.cache
 def _find_thread_pools() -> ThreadpoolController:
-    """Find the libraries for linear algebra of this process, to limit how many threads they use. Cached,
-    because the search is slow.
+    """Find the libraries for linear algebra, to limit how many threads they use. Cached, as the search is
+    slow.
     """
     return ThreadpoolController()
 

@@ -17,10 +17,10 @@ from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute the AP (average precision) correlation of two rankings, in which disagreements at the top count
-    more (Yilmaz, Aslam and Robertson, 2008).
+    """Compute the AP (average precision) correlation of two rankings (Yilmaz, Aslam and Robertson, 2008).
 
-    With C(i) the items above rank i of `estimate` that `reference` also puts above the item at rank i:
+    Disagreements at the top count more than those at the bottom. With C(i) the items above rank i of
+    `estimate` that `reference` also puts above the item at rank i:
 
         tau_ap = 2 / (n - 1) * sum over i = 2..n of C(i) / (i - 1)  -  1
 
@@ -286,8 +286,9 @@ def _find_signs_of_differences(first: FloatArray, second: FloatArray) -> NDArray
 
 
 def _compute_item_weights_from_ranks(scores: FloatArray, tie_breaking_scores: FloatArray) -> FloatArray:
-    """Rank the items by score from 0, and compute the weight 1 / (rank + 1) of each item. Equal scores are
-    ranked by `tie_breaking_scores`.
+    """Compute the weight 1 / (rank + 1) of each item, with ranks from 0 by descending score.
+
+    Equal scores are ranked by `tie_breaking_scores`.
     """
     places = np.arange(len(scores))[:, None]
     ranks = []

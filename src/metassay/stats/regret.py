@@ -35,8 +35,8 @@ class ContextAccuracies:
 def estimate_metric_regret(
     context_accuracies: Sequence[ContextAccuracies], metric: int
 ) -> IntervalEstimate | None:
-    """Estimate how much accuracy is lost on average by using one metric everywhere instead of the best metric
-    of each context.
+    """Estimate how much accuracy is lost by using one metric everywhere instead of the best one in each
+    context.
 
     `metric` is a position; None if a context has fewer than two clusters or no accuracy to compare. The best
     observed metric of a context looks better than it is, so that the observed regret is too large: its bias
@@ -92,8 +92,10 @@ def _compute_lower_bound_of_metric_regret(
     accuracy_differences: Sequence[FloatArray],
     resampled_differences: Sequence[FloatArray],
 ) -> float:
-    """Compute a lower bound for the accuracy lost by using one metric everywhere, from the differences that
-    are certain in all contexts together.
+    """Compute a lower bound for the accuracy that is lost by using one metric everywhere.
+
+    It sums over contexts by how much some metric is certainly better; all these differences are certain
+    together.
     """
     largest_deviation = np.zeros(resampled_differences[0].shape[1])
     spreads = []

@@ -19,8 +19,7 @@ DRAWS_PER_BLOCK = 100
 def draw_bootstrap_counts(
     segment_count: int, sample_size: int, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw random samples of segments with replacement. Return how often each sample (row) contains each
-    segment (column).
+    """Draw bootstrap samples of segments. Return how often each sample (row) contains each segment (column).
 
     Returns [draws, segments].
     """
@@ -33,8 +32,7 @@ def draw_bootstrap_counts(
 def draw_random_segment_subsets(
     segment_count: int, subset_size: int, subset_count: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw random subsets of segments. Return an array with 1 where a subset (row) contains a segment
-    (column), else 0.
+    """Draw random subsets of segments. Returns 1 where a subset (row) contains a segment (column), else 0.
 
     Returns [draws, segments].
     """
@@ -71,10 +69,10 @@ def map_bootstrap_resamples(
     sample_size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray:
-    """Draw bootstrap resamples in blocks, call a function with how often each resample contains each unit
-    (such as a segment), and join the results.
+    """Draw bootstrap resamples in blocks, apply a function to each block, and join the results.
 
-    Weights are [draws, units]. Resamples have `sample_size` units, by default as many as there are.
+    A block says how often each resample contains each unit, such as a segment: [draws, units]. Resamples have
+    `sample_size` units, by default as many as there are.
     """
     blocks = _draw_bootstrap_resamples_in_blocks(
         unit_count, sample_size or unit_count, draws, seed, (stream, RESAMPLED_UNITS)
@@ -85,10 +83,9 @@ def map_bootstrap_resamples(
 def draw_random_subsets_in_blocks(
     unit_count: int, subset_size: int, draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
-    """Yield random subsets in blocks of rows. A row has a 1 for each unit (such as a segment) in the subset,
-    and a 0 for all others.
+    """Yield random subsets as rows with 1 for each unit in the subset and 0 for the others.
 
-    Weights are [draws, units].
+    Rows come in blocks. A unit is, for example, a segment. Weights are [draws, units].
     """
     for rng, block_draws in _split_draws_into_blocks(draws, seed, generator_key):
         order = np.argsort(rng.random((block_draws, unit_count)), axis=1)
@@ -98,10 +95,9 @@ def draw_random_subsets_in_blocks(
 def _draw_bootstrap_resamples_in_blocks(
     unit_count: int, sample_size: int, draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
-    """Yield bootstrap resamples in blocks of rows. A row says how often a resample contains each unit, such
-    as a segment.
+    """Yield bootstrap resamples as rows that say how often a resample contains each unit.
 
-    Weights are [draws, units].
+    Rows come in blocks. A unit is, for example, a segment. Weights are [draws, units].
     """
     probabilities = np.full(unit_count, 1.0 / unit_count)
     for rng, block_draws in _split_draws_into_blocks(draws, seed, generator_key):
@@ -111,9 +107,7 @@ def _draw_bootstrap_resamples_in_blocks(
 def _split_draws_into_blocks(
     draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[tuple[np.random.Generator, int]]:
-    """Split a number of random draws into blocks, and yield a random generator and the number of draws of
-    each block.
-    """
+    """Split random draws into blocks, and yield a random generator and the number of draws of each block."""
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
         yield (
             spawn_random_generator(seed, *generator_key, block),

@@ -86,8 +86,7 @@ def standardize_metrics(metric_scores: FloatArray) -> FloatArray:
 
 
 def compute_inverse_standard_deviations(metric_scores: FloatArray) -> FloatArray:
-    """Return the factor that scales each metric to standard deviation 1. It is 0 for a metric whose scores
-    are all equal.
+    """Return the factor that scales each metric to standard deviation 1; 0 if its scores are all equal.
 
     `metric_scores` is [metrics, systems, segments].
     """
@@ -116,8 +115,7 @@ def compute_statistic_differences_after_random_exchanges(
     stream: int = 0,
     workers: int | None = None,
 ) -> Float32Array:
-    """Exchange scores between metrics at random many times, and compute each time by how much every two
-    metrics differ in a statistic.
+    """Compute how much every two metrics differ in a statistic after each of many random exchanges of scores.
 
     Returns [metric pairs, draws]. The result does not depend on the number of workers.
     """
@@ -137,9 +135,7 @@ def compute_statistic_differences_after_random_exchanges(
 def draw_random_score_exchanges_in_blocks(
     exchange_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, ScoreExchanges]]:
-    """Yield random exchanges of scores between metrics in blocks of draws, each with the number of its first
-    draw.
-    """
+    """Yield random exchanges of scores between metrics in blocks, each with the number of its first draw."""
     if exchange_kind not in EXCHANGE_KINDS:
         raise UnknownName("kind of swap", exchange_kind, EXCHANGE_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
@@ -153,9 +149,7 @@ def draw_random_score_exchanges_in_blocks(
 def _draw_score_exchanges(
     exchange_kind: str, rng: np.random.Generator, draw_count: int, system_count: int, segment_count: int
 ) -> ScoreExchanges:
-    """Draw at random which scores are exchanged between metrics: those of segments, of systems, of both, or
-    single scores.
-    """
+    """Draw at random which scores are exchanged: those of segments, of systems, of both, or single scores."""
     if exchange_kind == "cells":
         cells = rng.random((draw_count, system_count, segment_count), dtype=np.float32) < 0.5
         return ScoreExchanges(

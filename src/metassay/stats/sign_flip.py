@@ -29,11 +29,10 @@ TIE_TOLERANCE = 1e-11
 
 
 def compute_normal_p_values(scores: FloatArray) -> FloatArray:
-    """Compute for each pair of systems the p-value that the first scores higher by chance, with a normal
-    approximation of the sign-flip test.
+    """Compute for each pair of systems the p-value that the first scores higher by chance.
 
-    p = 1 - Phi(Σ d / √Σ d²) is the limit of infinitely many flips: no seed, no Monte-Carlo error. Systems
-    that never differ get .5.
+    This is the normal approximation of the sign-flip test. p = 1 - Phi(Σ d / √Σ d²) is the limit of
+    infinitely many flips: no seed, no Monte-Carlo error. Systems that never differ get .5.
 
     >>> compute_normal_p_values(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
     array([0.5])
@@ -42,8 +41,7 @@ def compute_normal_p_values(scores: FloatArray) -> FloatArray:
 
 
 def compute_weighted_p_values_of_system_pairs(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
-    """Compute p-values for all pairs of systems under each metric by a normal approximation, once for each
-    row of segment weights.
+    """Compute normal p-values for all pairs of systems, once for each row of segment weights.
 
     Returns [metrics, draws, pairs].
     """
@@ -60,8 +58,7 @@ def compute_weighted_p_values_of_system_pairs(scores: FloatArray, segment_weight
 def compute_normal_p_values_from_sums(
     difference_sums: FloatArray, squared_difference_sums: FloatArray
 ) -> FloatArray:
-    """Compute p-values of pairs of systems by a normal approximation, from the sums of their score
-    differences and of the squared differences.
+    """Compute p-values of pairs of systems from the sums of their score differences and squared differences.
 
     It is 1 - Phi(sum / √squares), the probability of a larger sum by chance; 0.5 if the systems never differ.
     """
@@ -78,7 +75,7 @@ def compute_normal_p_values_from_sums(
 
 
 def estimate_normal_approximation_errors_of_p_values(scores: FloatArray) -> FloatArray:
-    """Estimate for each pair of systems by how much the normal approximation of its p-value is wrong.
+    """Estimate the error of the normal approximation of the p-value of each pair of systems.
 
     Signs are symmetric, so the first term of the error is that of the kurtosis of the differences,
 
@@ -102,7 +99,7 @@ def estimate_normal_approximation_errors_of_p_values(scores: FloatArray) -> Floa
 
 
 def sum_score_differences_of_system_pairs(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum the score differences and the squared score differences of every two systems over all segments.
+    """Sum the score differences of every two systems over segments, and also the squared differences.
 
     Both arrays are [..., pairs].
     """
@@ -120,9 +117,7 @@ def sum_score_differences_of_system_pairs(scores: FloatArray) -> tuple[FloatArra
 
 
 def find_better_system_of_each_pair(scores: FloatArray) -> NDArray[np.int8]:
-    """Find the system with the higher mean score in each pair: 1 for the first system, -1 for the second, 0
-    for equal means.
-    """
+    """Find the better system of each pair by mean score: 1 for the first, -1 for the second, 0 for a tie."""
     sums, squares = sum_score_differences_of_system_pairs(scores)
     largest_sums = np.sqrt(scores.shape[-1] * squares)  # at least Σ |d|, by Cauchy and Schwarz
     is_tie = np.abs(sums) <= TIE_TOLERANCE * largest_sums
@@ -131,10 +126,10 @@ def find_better_system_of_each_pair(scores: FloatArray) -> NDArray[np.int8]:
 
 
 def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flip_count: int) -> FloatArray:
-    """Compute for each pair of systems the p-value that the first scores higher by chance, by changing the
-    signs of score differences at random.
+    """Compute for each pair of systems the p-value that the first scores higher by chance, from sign flips.
 
-    Counting ties half makes p_ij + p_ji = 1, so that the order of the systems does not matter.
+    The signs of score differences are flipped. Counting ties half makes p_ij + p_ji = 1, so that the order of
+    the systems does not matter.
     """
     *outer, systems, segments = scores.shape
     # The same differences from smaller numbers have smaller rounding errors.
@@ -155,8 +150,8 @@ def compute_corpus_p_values(
     rng: np.random.Generator,
     flips: int,
 ) -> FloatArray:
-    """Compute p-values of system pairs for metrics that score a whole corpus, such as BLEU, by exchanging
-    outputs of two systems at random.
+    """Compute p-values of system pairs by exchanging outputs, for metrics that score a whole corpus, such as
+    BLEU.
 
     `statistics` is [systems, segments, s]; `compute_score` takes summed statistics [..., s]. Two systems
     exchange their statistics of the flipped segments and are scored again; equal differences count half. For
@@ -219,8 +214,9 @@ def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, dr
 def _count_wins_of_second_system(
     flipped_score_sums: FloatArray, tie_tolerances: FloatArray, half_win_counts: NDArray[np.int64]
 ) -> None:
-    """Count for each pair of systems how often the second has the higher score sum under random signs. A win
-    adds 2, a tie 1.
+    """Count for each pair of systems how often the second has the higher sum under random signs.
+
+    A win adds 2 to the count, and a tie adds 1.
     """
     metrics, systems, flips = flipped_score_sums.shape
     for m in range(metrics):

@@ -20,8 +20,7 @@ FLIPS = 1000
 
 
 def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> FloatArray:
-    """Compute soft pairwise accuracy: 1 minus the mean absolute difference between the p-values of a metric
-    and those of human scores.
+    """Compute soft pairwise accuracy: how well the p-values of a metric agree with those of human scores.
 
     It is 1 - |human_p_values - metric_p_values|, averaged over the last axis.
     """
@@ -32,12 +31,12 @@ def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> Fl
 def estimate_soft_pairwise_accuracies(
     human_scores: FloatArray, metric_scores: FloatArray, seed: int = 0
 ) -> FloatArray:
-    """Estimate the soft pairwise accuracy of each metric: how well its p-values for pairs of systems agree
-    with those of human scores.
+    """Estimate the soft pairwise accuracy (SPA) of each metric with human scores.
 
-    `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. p-values are normal
-    ones, or from random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`.
-    The value of a metric does not depend on the other metrics.
+    SPA is the agreement of p-values for all pairs of systems. `human_scores` is [systems, segments],
+    `metric_scores` [metrics, systems, segments]. p-values are normal ones, or from random flips for the
+    metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`. The value of a metric does not
+    depend on the other metrics.
     """
     is_inaccurate = average_approximation_errors_of_p_values(human_scores, metric_scores) > MAX_NORMAL_ERROR
     values = np.empty(len(metric_scores))
@@ -56,8 +55,7 @@ def estimate_soft_pairwise_accuracies(
 def average_approximation_errors_of_p_values(
     human_scores: FloatArray, metric_scores: FloatArray
 ) -> FloatArray:
-    """Estimate by how much the normal approximation of p-values is wrong for each metric, averaged over pairs
-    of systems.
+    """Estimate the error of the normal p-values of each metric, averaged over pairs of systems.
 
     It is the larger one of the error for the metric and that for the human scores.
     """
@@ -74,8 +72,7 @@ def resample_soft_pairwise_accuracies(
     *,
     complement: bool = False,
 ) -> FloatArray:
-    """Compute the soft pairwise accuracy of each metric (agreement in p-values with human scores) on every
-    bootstrap resample.
+    """Compute the soft pairwise accuracy of each metric on every bootstrap resample.
 
     Returns [metrics, resamples]. `clusters` has the cluster of each segment. With `complement`, the weights
     are 1 minus those of `bootstrap`: for random halves, the other half.

@@ -24,7 +24,7 @@ _PASSES = 6  # of 11 bits cover the 64 of a float; an even number leaves the res
 
 
 class SortedScores(NamedTuple):
-    """Sorted scores with their distinct values, prepared so that many isotonic fits need to sort only once.
+    """Sorted scores with their distinct values, so that many isotonic fits need to sort only once.
 
     `order` sorts the scores; `knots` are the distinct values. `knot_of_score[p]` is the knot of the p-th
     smallest score, `offset[p]` how far the score lies above that knot (0, or a rounding error).
@@ -37,7 +37,7 @@ class SortedScores(NamedTuple):
 
 
 class SortingBuffers(NamedTuple):
-    """Arrays that a sort writes to, allocated once for any number of sorts of the same size."""
+    """Arrays that a sort writes to, allocated once for many sorts."""
 
     order: LongArray
     other_order: LongArray
@@ -46,9 +46,7 @@ class SortingBuffers(NamedTuple):
 
 
 class DistinctScoreBuffers(NamedTuple):
-    """Arrays that receive the distinct values of sorted scores, allocated once for any number of sorts of the
-    same size.
-    """
+    """Arrays that receive the distinct values of sorted scores, allocated once for many sorts."""
 
     knot_of_score: LongArray
     offset: FloatArray
@@ -90,11 +88,11 @@ def allocate_buffers_for_distinct_scores(score_count: int) -> DistinctScoreBuffe
 
 @kernel
 def radix_sort_scores(score_bits: BitArray, sorting_buffers: SortingBuffers) -> None:
-    """Sort float64 scores, given as their bits, and write the positions that sort them to the buffers. Equal
-    scores keep their order.
+    """Sort float64 scores, given as their bits. Equal scores keep their order.
 
-    A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
-    sign bit is flipped, and for negative numbers every bit.
+    The positions that sort them are written to the buffers. A radix sort, four times as fast as NumPy's
+    stable sort. The bits of a float sort like an integer once the sign bit is flipped, and for negative
+    numbers every bit.
     """
     order = sorting_buffers.order
     other_order = sorting_buffers.other_order

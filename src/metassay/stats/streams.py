@@ -75,12 +75,12 @@ def compute_output_seeds(seed: int, items: Iterable[str], texts: Iterable[str]) 
 
 
 def derive_seed_from_name(output_seed: int, name: str) -> int:
-    """Derive a new random seed from the seed of an output and a name, such as the name of a perturbation."""
+    """Derive a new random seed from the seed of an output and the name of a perturbation."""
     return hash_integer(output_seed ^ _hash_name(name))
 
 
 def derive_seeds_from_name(output_seeds: Keys, name: str) -> Keys:
-    """Derive new random seeds from the seeds of outputs and a name, such as the name of a perturbation."""
+    """Derive new random seeds from the seeds of outputs and the name of a perturbation."""
     return hash_integers(output_seeds ^ np.uint64(_hash_name(name)))
 
 

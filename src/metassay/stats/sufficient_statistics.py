@@ -23,8 +23,7 @@ _ROUNDING_ERROR = 1e-12
 
 
 class SystemComparisons(NamedTuple):
-    """Score differences of all pairs of systems with two-sided p-values, as matrices with one row and column
-    per system.
+    """Score differences of all pairs of systems with two-sided p-values, as square matrices.
 
     `differences[i, j]` is the score of system i minus that of system j.
     """
@@ -34,9 +33,7 @@ class SystemComparisons(NamedTuple):
 
 
 def convert_scores_to_sums_and_counts(scores: FloatArray) -> FloatArray:
-    """Turn each score into two numbers whose sums give a mean: the score and 1, or 0 and 0 if the score is
-    NaN.
-    """
+    """Turn each score into two numbers whose sums give a mean: the score and 1, or two zeros for NaN."""
     defined = ~np.isnan(scores)
     return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
 
@@ -48,10 +45,10 @@ def compute_means_from_sums_and_counts(statistics: FloatArray) -> FloatArray:
 
 
 def sum_statistics_within_clusters(statistics: FloatArray, cluster_numbers: LongArray) -> FloatArray:
-    """Sum the sufficient statistics of each system over the segments of each cluster, in the order of the
-    cluster numbers.
+    """Sum the sufficient statistics of each system over the segments of each cluster.
 
-    Returns [systems, clusters, s]. Resampling the sums is the same as resampling whole clusters.
+    Clusters are in the order of their numbers. Returns [systems, clusters, s]. Resampling the sums is the
+    same as resampling whole clusters.
     """
     _, clusters = np.unique(cluster_numbers, return_inverse=True)
     order = np.argsort(clusters, kind="stable")

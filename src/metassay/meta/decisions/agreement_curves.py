@@ -29,8 +29,7 @@ def estimate_human_agreement_by_score_difference(
     context_column: str | None = None,
     seed: int = 0,
 ) -> list[AgreementCurve]:
-    """Estimate how often people and a metric prefer the same one of two systems or outputs, depending on how
-    far apart the metric scores are.
+    """Estimate how often people agree with a metric, depending on how far apart two metric scores are.
 
     One curve is for differences between the mean scores of two systems, and one for differences between two
     outputs of an item. There is none for systems if there are fewer than three systems, and none for a metric

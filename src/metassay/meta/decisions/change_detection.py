@@ -43,10 +43,10 @@ _FLAT_RUNS = 10
 
 @dataclass(frozen=True)
 class ValuesOverRuns:
-    """A series with one value per run, such as the accuracy of a metric in nightly runs, and the sampling
-    variance of each value.
+    """A series with one value per run, such as the accuracy of a metric in nightly runs.
 
-    `weights` are the sizes of the runs in clusters, by which the variances of runs can be compared.
+    Each value has a sampling variance. `weights` are the sizes of the runs in clusters, by which the
+    variances of runs can be compared.
     """
 
     values: FloatArray
@@ -66,8 +66,7 @@ class MeanWithMargin:
 
 @dataclass(frozen=True)
 class DetectedChange:
-    """A detected change of a value between runs: when it was detected, when it probably began, and the
-    means before and after it.
+    """A detected change between runs: when it was detected and began, and the means before and after it.
 
     `alarm` is the position of the run at which it was detected, `start` the most likely position of the first
     run after the change. The margins hold for all positions and looks at once.
@@ -82,8 +81,9 @@ class DetectedChange:
 def compute_running_means_over_runs(
     values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean over the first run, over the first two runs, and so on, with margins of error that
-    hold for all of these means at once.
+    """Compute the mean over the first run, over the first two runs, and so on, with margins of error.
+
+    With high probability all means are within their margins at once.
     """
     return _compute_running_means_and_margins(
         values_over_runs.values, _raise_small_variances(values_over_runs), error_rate
@@ -93,8 +93,7 @@ def compute_running_means_over_runs(
 def detect_change_over_runs(
     values_over_runs: ValuesOverRuns, error_rate: float = ERROR_RATE
 ) -> DetectedChange | None:
-    """Find the first significant change in a series with one value per run. Returns None if nothing has
-    changed significantly.
+    """Find the first significant change in a series with one value per run. Returns None if there is none.
 
     In a stable series, a change is reported with probability `error_rate` at most.
     """
@@ -128,12 +127,12 @@ def detect_change_over_runs(
 def estimate_detection_delay(
     values_over_runs: ValuesOverRuns, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
-    """Estimate how many more runs are needed to detect a change of the given size. Also returns how many runs
-    a single test, planned in advance, would need.
+    """Estimate how many more runs are needed to detect a change of the given size.
 
-    Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
-    single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
-    repeated. Numbers above a thousand are returned as None.
+    Also returns how many runs a single planned test needs. Future runs are like the mean of those so far, and
+    change by exactly this size. The second number is for a single two-sided test at a number of runs that is
+    fixed in advance, with a power of 50 %; it must not be repeated. Numbers above a thousand are returned as
+    None.
     """
     variances = _raise_small_variances(values_over_runs)
     start = len(variances)
@@ -165,11 +164,11 @@ def _raise_small_variances(values_over_runs: ValuesOverRuns) -> FloatArray:
 def _compute_log_evidence_of_changes(
     run_values: FloatArray, variances: FloatArray, single_change_position: int | None = None
 ) -> FloatArray:
-    """Compute how strongly the data up to each run (column) suggest that the value changed after each earlier
-    run (row).
+    """Compute how strongly the data up to each run suggest a change after each earlier run.
 
-    Returns the log likelihood ratio of each change plus the logarithm of its prior probability; −∞ for
-    changes after the run. `single_change_position` computes the row of one change only.
+    Later runs are columns, earlier runs are rows. Returns the log likelihood ratio of each change plus the
+    logarithm of its prior probability; −∞ for changes after the run. `single_change_position` computes the
+    row of one change only.
     """
     precisions = 1 / variances
     total_precisions = np.cumsum(precisions)
@@ -203,9 +202,7 @@ def _compute_prior_probability_of_change(runs_before_change: LongArray) -> Float
 def _compute_running_means_and_margins(
     run_values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean over the first run, over the first two runs, and so on, and a margin of error for each
-    mean.
-    """
+    """Compute the mean over the first run, over the first two runs, and so on, with margins of error."""
     precisions = 1 / variances
     totals = np.cumsum(precisions)
     means = np.cumsum(precisions * run_values) / totals

@@ -40,12 +40,12 @@ _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 @dataclass(frozen=True)
 class LabelledSample:
-    """Human labels of some items and metric scores of all items, with the probability that each item was
-    chosen for labelling.
+    """Human labels of some items and metric scores of all items.
 
-    `human` and `metric` are `[series, items]`; `human` is NaN where an item has no label. If `metric` is
-    None, the labels alone are used. `unit_of_item` numbers the unit of each item from 0. `probabilities` are
-    the inclusion probabilities of the items; None for a simple random sample.
+    Each item may have a probability of being chosen for labelling. `human` and `metric` are `[series,
+    items]`; `human` is NaN where an item has no label. If `metric` is None, the labels alone are used.
+    `unit_of_item` numbers the unit of each item from 0. `probabilities` are the inclusion probabilities of
+    the items; None for a simple random sample.
     """
 
     human: FloatArray
@@ -61,8 +61,7 @@ class LabelledSample:
 
 @dataclass(frozen=True)
 class MeanEstimates:
-    """Estimated mean human scores of several systems, or differences between systems, with standard errors
-    and bootstrap draws.
+    """Estimated mean human scores, or differences between them, with standard errors and bootstrap draws.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
     resample had no variance.
@@ -83,8 +82,9 @@ class MeanEstimates:
         return low, high
 
     def compute_simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Compute intervals that contain all true means at once with a probability of 95 %. They are
-        wider than single intervals.
+        """Compute intervals that contain all true means at once with a probability of 95 %.
+
+        They are wider than single intervals.
         """
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
         critical_value = np.quantile(largest, LEVEL, method=_QUANTILE_METHOD)
@@ -113,7 +113,7 @@ def estimate_mean_human_scores(
     generator: np.random.Generator,
     resamples: int = 1000,
 ) -> MeanEstimates:
-    """Estimate mean human scores from human labels of some items and, if given, metric scores of all items.
+    """Estimate mean human scores from human labels of some items and metric scores of all items.
 
     One mean is estimated for each series. `target` is `THESE_ITEMS` (the mean over the items of the sample,
     so that labelling all of them leaves no uncertainty) or `ITEMS_LIKE_THESE` (the mean over the population
@@ -147,9 +147,7 @@ def estimate_mean_human_scores(
 
 @dataclass(frozen=True)
 class _ScoreSumsByUnit:
-    """Sums of human and metric scores for each sampling unit. A unit is an item, or a document if people
-    labelled whole documents.
-    """
+    """Sums of human and metric scores for each item, or for each document if people labelled documents."""
 
     labelled: FloatArray
     """`[units, 5]`: sums of 1, h, m, hm and m² over labelled items, weighted by 1 / inclusion probability."""
@@ -166,8 +164,7 @@ _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 
 
 def _sum_scores_by_sampling_unit(labelled_sample: LabelledSample, series_index: int) -> _ScoreSumsByUnit:
-    """Sum human and metric scores over the items of each sampling unit. A unit is an item, or a document if
-    people labelled whole documents.
+    """Sum human and metric scores for each item, or for each document if people labelled documents.
 
     Metric scores are centred, so that their mean over all items is 0.
     """
@@ -210,11 +207,11 @@ def _sum_scores_by_sampling_unit(labelled_sample: LabelledSample, series_index: 
 def _estimate_mean_human_score(
     labelled_units: LongArray, unit_score_sums: FloatArray, metric_variance: float
 ) -> tuple[float, float, FloatArray]:
-    """Estimate the mean human score from labelled items or documents. An item or document that is listed
-    twice counts twice.
+    """Estimate the mean human score from labelled items or documents.
 
-    Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
-    it by residual / (1 − leverage): the jackknife, in closed form.
+    An item or document that is listed twice counts twice. Returns the estimate, the slope λ, and by how much
+    each unit moves the estimate. Leaving out a unit moves it by residual / (1 − leverage): the jackknife, in
+    closed form.
     """
     residuals = np.full(len(labelled_units), np.nan)
     totals = np.zeros(5)
@@ -266,8 +263,9 @@ def _estimate_mean_human_score_on_resamples(
 def _compute_standard_error(
     unit_sums: _ScoreSumsByUnit, units: LongArray, slope: float, residuals: FloatArray, target: str
 ) -> float:
-    """Compute the standard error of an estimated mean human score. The mean is over the given items or over
-    the population that they come from.
+    """Compute the standard error of an estimated mean human score.
+
+    The mean is over the given items or over the population that they come from.
     """
     if target == THESE_ITEMS:
         # Items that were drawn for certain add nothing to the error.

@@ -24,11 +24,10 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 def find_human_agreement_curve_of_metric(
     agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
-    """Find the curve that tells how often people agree with score differences of a metric on a data set.
-    Returns None if there is none.
+    """Find the curve that tells how often people agree with score differences of a metric.
 
-    A curve of the same data set comes first. Without one, the only curve of another data set is taken; with
-    several, none.
+    Returns None if there is none. A curve of the same data set comes first. Without one, the only curve of
+    another data set is taken; with several, none.
     """
     names = {name.lower() for name in metric_names}
     candidates = []
@@ -51,8 +50,7 @@ def predict_human_agreement_with_metric(
     dataset: str,
     group: str | None = None,
 ) -> list[DifferenceMeaning]:
-    """Predict for every two systems how often people agree with a metric about which of the two is
-    better.
+    """Predict for every two systems how often people agree with a metric about which one is better.
 
     `metric_scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the
     items that both systems have. `dataset` is the test set of the scores, such as `2023/en-de`.

@@ -36,8 +36,7 @@ class ChosenItems:
 def choose_items_to_label(
     labelled_scores: LabelledScores, item_count: int, rng: np.random.Generator
 ) -> ChosenItems:
-    """Choose at random which items people should label next. An item is more likely to be chosen if the
-    metric probably errs on it.
+    """Choose at random which items people should label next, preferably items on which the metric errs.
 
     If items were labelled before with probability p1, and an item that was not is drawn with probability p2
     now, its probability of being labelled in either round is p1 + (1 − p1) p2.
@@ -103,8 +102,9 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
 
 
 def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
-    """Compute for each item how much worse its outputs are on average than the best output of all items, by
-    predicted quality.
+    """Compute for each item how much worse its outputs are than the best output of all items.
+
+    Quality is the predicted quality, averaged over systems.
     """
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
@@ -120,10 +120,9 @@ def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
 def _measure_metric_errors_on_labelled_items(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None
 ) -> FloatArray:
-    """Measure for each labelled item how far the human labels are from those that the metric scores predict.
-    Other items get NaN.
+    """Measure for each labelled item how far the metric is from the human labels.
 
-    The prediction is a linear fit for each system.
+    Items without labels get NaN. The prediction is a linear fit for each system.
     """
     # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)
@@ -143,8 +142,9 @@ def _measure_metric_errors_on_labelled_items(
 def _get_labelling_probabilities_of_previous_rounds(
     labelled_scores: LabelledScores, is_labelled_unit: BoolArray
 ) -> FloatArray:
-    """Return the probability that each item or document was chosen for labelling in an earlier round. If it
-    is unknown, all get the same probability.
+    """Return the probability that each item or document was labelled in an earlier round.
+
+    If the probabilities are unknown, all are taken to be equal.
     """
     if labelled_scores.probabilities is None:
         return np.full(len(is_labelled_unit), is_labelled_unit.mean())
@@ -175,17 +175,18 @@ def _scale_rates_to_probabilities(
 def _compute_expected_item_count(
     probabilities: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray
 ) -> float:
-    """Compute how many unlabelled items are drawn on average, if each item or document is drawn with the
-    given probability.
+    """Compute how many unlabelled items are drawn on average.
+
+    Each item or document is drawn with the given probability.
     """
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 
 def _draw_items_or_documents(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
-    """Draw items or documents at random with the given probabilities. The number drawn is the sum of the
-    probabilities, rounded up or down at random.
+    """Draw items or documents at random with the given probabilities.
 
-    Systematic sampling: the units lie in random order on a line, each as long as its probability, and those
+    The number drawn is the sum of the probabilities, rounded up or down at random. This is systematic
+    sampling: the items or documents lie in random order on a line, each as long as its probability, and those
     under equally spaced points are drawn.
     """
     order = rng.permutation(len(unit_probabilities))

@@ -59,11 +59,11 @@ class LabelledScores:
 
 
 def detect_labelling_unit(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
-    """Detect whether people labelled single items or whole documents. Returns `ITEM` or the name of the
-    document column.
+    """Detect whether people labelled single items or whole documents.
 
-    People often rate whole documents. The labels of a document are then one draw, not several. Documents are
-    assumed if every document has labels for all of its items or for none, and items if there are no labels.
+    Returns `ITEM` or the name of the document column. People often rate whole documents. The labels of a
+    document are then one draw, not several. Documents are assumed if every document has labels for all of its
+    items or for none, and items if there are no labels.
     """
     if not labelled_items.any():
         return ITEM

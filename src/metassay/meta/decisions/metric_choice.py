@@ -17,8 +17,9 @@ _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class MetricCandidate:
-    """The share of human labels that a metric makes unnecessary, for estimating the mean of a system and the
-    difference between two systems.
+    """A metric and the share of human labels that it makes unnecessary.
+
+    There is one share for the mean of a system and one for the difference of two systems.
     """
 
     metric: str
@@ -30,8 +31,9 @@ class MetricCandidate:
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """The metric that saves the most human labels, and all metrics from best to worst. No metric is chosen if
-    labels alone are at least as precise.
+    """The metric that saves the most human labels, and all metrics from best to worst.
+
+    No metric is chosen if labels alone are at least as precise.
     """
 
     candidates: list[MetricCandidate]
@@ -41,8 +43,7 @@ class MetricChoice:
 
 
 def choose_metric_saving_most_labels(labelled_scores: LabelledScores) -> MetricChoice:
-    """Choose the metric that makes the most human labels unnecessary when the mean score of a system is
-    estimated.
+    """Choose the metric that makes the most human labels unnecessary for estimating the mean of a system.
 
     The share of a useless metric is 0 on average, so that a metric is used only if it is above 0. A metric
     that copies the labels is never used: its residuals are 0 where there are labels, and would promise an
@@ -76,9 +77,7 @@ def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> 
 
 
 def _is_copy_of_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
-    """Return whether a metric is a linear function of the human labels of some system, so that it must
-    have been computed from them.
-    """
+    """Return whether a metric is a linear function of human labels, so that it was computed from them."""
     for human_scores, metric_scores in zip(human_by_system, metric_by_system):
         labelled = ~np.isnan(human_scores)
         labels = human_scores[labelled]

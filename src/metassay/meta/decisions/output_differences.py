@@ -32,10 +32,9 @@ _SMALLEST_WEIGHT = 1e-9
 def estimate_agreement_on_output_pairs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> HumanAgreement | None:
-    """Estimate how often people and a metric prefer the same one of two outputs of an item, depending on how
-    far apart the metric scores are.
+    """Estimate how often people and a metric prefer the same output, depending on the score difference.
 
-    Returns None if people, or the metric, prefer no output.
+    Outputs of the same item are compared. Returns None if people, or the metric, prefer no output.
     """
     first, second = np.triu_indices(len(scores.human), 1)
     human_differences = scores.human[first] - scores.human[second]
@@ -78,11 +77,10 @@ def estimate_agreement_on_output_pairs(
 def _fit_agreement_by_score_difference(
     correct_pair_counts: FloatArray, pair_counts: FloatArray
 ) -> FloatArray:
-    """Fit a non-decreasing curve that tells how often people agree with a metric at each score difference,
-    once for each bootstrap resample.
+    """Fit curves that tell how often people agree with a metric at each score difference.
 
-    `correct_pair_counts` and `pair_counts` are numbers of pairs, `[draws, bins]`. Returns shares of pairs,
-    `[draws, bins]`.
+    The curves never decrease. There is one for each bootstrap resample. `correct_pair_counts` and
+    `pair_counts` are numbers of pairs, `[draws, bins]`. Returns shares of pairs, `[draws, bins]`.
     """
     shares = np.divide(
         correct_pair_counts, pair_counts, out=np.full(correct_pair_counts.shape, 0.5), where=pair_counts > 0
@@ -97,8 +95,7 @@ def _find_agreement_threshold(
     required_agreement: float,
     all_differences: FloatArray,
 ) -> AgreementThreshold:
-    """Find the smallest score difference between two outputs at which people agree with a metric as often as
-    required.
+    """Find the smallest score difference of two outputs at which people agree as often as required.
 
     `difference` of the result is None if no difference is large enough. `coverage` is the share of pairs that
     differ by at least as much.
@@ -118,8 +115,9 @@ def _find_agreement_threshold(
 def _interpolate_thresholds(
     agreement_curves: FloatArray, bin_differences: FloatArray, required_agreement: float
 ) -> FloatArray:
-    """Compute for each agreement curve the score difference at which people agree as often as required. It is
-    infinite if the curve stays below.
+    """Find the score difference at which each agreement curve reaches the required agreement.
+
+    It is infinite if the curve stays below.
     """
     is_reached = agreement_curves >= required_agreement
     bins = is_reached.argmax(axis=1)

@@ -25,13 +25,13 @@ class SampleCheck:
 def check_labelled_items_are_random_sample(
     labelled_scores: LabelledScores, rng: np.random.Generator, permutations: int = 999
 ) -> SampleCheck | None:
-    """Test whether the labelled items are a random sample of all items, by comparing their metric scores with
-    those of random samples.
+    """Test whether the labelled items are a random sample of all items.
 
-    The statistic is the largest standardised difference over all metrics, so that one test is made however
-    many metrics there are. The test is exact, because all draws of items or documents have the same
-    probability under the null hypothesis. Returns None if nothing can be compared: there is no metric, all
-    items are labelled, or their probabilities are unequal.
+    Their metric scores are compared with those of random samples. The statistic is the largest standardised
+    difference over all metrics, so that one test is made however many metrics there are. The test is exact,
+    because all draws of items or documents have the same probability under the null hypothesis. Returns None
+    if nothing can be compared: there is no metric, all items are labelled, or their probabilities are
+    unequal.
     """
     labelled_items = labelled_scores.labelled_items
     if labelled_scores.probabilities is not None or not labelled_scores.metrics or labelled_items.all():

@@ -23,9 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class NeededItems:
-    """The number of items that people must label, and the system or pair of systems that needs the most
-    labels.
-    """
+    """The number of items that people must label, and the system or pair of systems that needs it."""
 
     count: int
     hardest: tuple[str, ...]
@@ -34,8 +32,9 @@ class NeededItems:
 def count_items_needed_for_interval_width(
     labelled_scores: LabelledScores, interval_width: float, seed: int
 ) -> NeededItems:
-    """Compute how many items people must label so that the 95 % interval for the mean score of each system is
-    at most as wide as desired.
+    """Compute how many items people must label so that no 95 % interval is wider than desired.
+
+    The intervals are those of the mean scores of systems.
     """
     choice = choose_metric_saving_most_labels(labelled_scores)
     human = labelled_scores.human
@@ -85,8 +84,9 @@ def count_items_needed_for_difference(
 
 
 def _choose_item_population_to_estimate(labelled_scores: LabelledScores) -> str:
-    """Return over which items a mean is estimated: the given items or, if all of them are labelled, the
-    population that they come from.
+    """Return over which items a mean is estimated: the given items, or all items like these.
+
+    The second choice is for data in which all items are labelled.
     """
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 

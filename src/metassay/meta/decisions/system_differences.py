@@ -37,8 +37,7 @@ _SLOPE_PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class ResampledSystemPairs:
-    """For every two systems, how certain it is that people prefer the first one, in the data and on bootstrap
-    resamples.
+    """How certainly people prefer the first of every two systems, also on bootstrap resamples.
 
     All metrics share it, because it depends on human scores only.
     """
@@ -53,8 +52,8 @@ class ResampledSystemPairs:
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """A curve that tells how often people and a metric prefer the same one of two systems or outputs,
-    depending on how far apart the metric scores are.
+    """A curve that tells how often people agree with a metric, depending on how far apart two metric scores
+    are.
     """
 
     pairs: int
@@ -68,8 +67,9 @@ class HumanAgreement:
 def compute_human_preferences_on_resamples(
     scores: ScoreArrays, rng: np.random.Generator, resample_count: int = RESAMPLES
 ) -> ResampledSystemPairs:
-    """Compute for every two systems how certain it is that people prefer the first one, in the data and on
-    bootstrap resamples of items and systems.
+    """Compute how certainly people prefer the first of every two systems, also on bootstrap resamples.
+
+    Items and systems are resampled.
     """
     systems = len(scores.human)
     first, second = np.triu_indices(systems, 1)
@@ -88,8 +88,7 @@ def compute_human_preferences_on_resamples(
 def estimate_agreement_on_system_pairs(
     scores: ScoreArrays, metric_index: int, human_preferences: ResampledSystemPairs
 ) -> HumanAgreement | None:
-    """Estimate how often people and a metric prefer the same one of two systems, depending on how far apart
-    the mean metric scores are.
+    """Estimate how often people and a metric prefer the same system, depending on the score difference.
 
     Returns None if the metric gives all systems the same mean.
     """
@@ -123,10 +122,9 @@ def estimate_agreement_on_system_pairs(
 def fit_logistic_slopes(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit logistic curves that predict from a score difference how often people agree with a metric. Returns
-    one slope for each row of data.
+    """Fit logistic curves that predict from a score difference how often people agree.
 
-    Slope times difference is at most `_LARGEST_EXPONENT`.
+    Returns one slope for each row of data. Slope times difference is at most `_LARGEST_EXPONENT`.
     """
     scale = np.maximum(differences.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray(
@@ -139,11 +137,11 @@ def fit_logistic_slopes(
 def _fit_logistic_slopes_to_scaled_differences(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit the slope of a logistic curve to each row of data by Newton's method. Score differences must be
-    scaled to at most 1.
+    """Fit the slope of a logistic curve to each row of data by Newton's method.
 
-    The derivative of the likelihood, Σ w d (y - P(d)), falls with the slope, so that its sign says on which
-    side of the slope the maximum lies. A step that leaves the bracket is replaced by its middle.
+    Score differences must be scaled to at most 1. The derivative of the likelihood, Σ w d (y - P(d)), falls
+    with the slope, so that its sign says on which side of the slope the maximum lies. A step that leaves the
+    bracket is replaced by its middle.
     """
     slopes = np.zeros(len(differences))
     for row in range(len(differences)):
@@ -194,8 +192,9 @@ def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_size
 def build_agreement_points(
     score_differences: FloatArray, agreement_probabilities: FloatArray
 ) -> list[AgreementPoint]:
-    """Build the points of a curve that shows how often people agree with a metric. The 95 % intervals come
-    from resampled curves.
+    """Build the points of a curve that shows how often people agree with a metric.
+
+    The 95 % intervals come from resampled curves.
     """
     low, high = np.quantile(agreement_probabilities[1:], TAILS, axis=0)
     columns = (score_differences, agreement_probabilities[0], low, high)
@@ -208,7 +207,7 @@ def build_agreement_points(
 def _find_agreement_threshold(
     logistic_slopes: FloatArray, required_agreement: float, largest_difference: float
 ) -> AgreementThreshold:
-    """Find the score difference between two systems at which people agree with a metric as often as required.
+    """Find the score difference of two systems at which people agree as often as required.
 
     `difference` of the result is None if it would have to be larger than the largest difference.
     """

@@ -23,9 +23,7 @@ from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 @dataclass(frozen=True)
 class EstimatedSystems:
-    """The estimated mean human score of each system, from the best to the worst system, and the estimated
-    differences between systems.
-    """
+    """The estimated mean human score of each system, and the estimated differences between systems."""
 
     systems: list[SystemEstimate]
     differences: list[SystemDifference]
@@ -39,8 +37,7 @@ def estimate_system_scores(
     seed: int,
     resamples: int = 1000,
 ) -> EstimatedSystems:
-    """Estimate the mean human score of every system, and the differences between systems, from human
-    labels of some items.
+    """Estimate the mean human score of every system, and all differences, from labels of some items.
 
     The intervals of the differences are simultaneous: with probability 95 % all of them are right at once.
     The rank of a system is between 1 + the systems that are above it by these intervals, and the number of
@@ -91,8 +88,9 @@ def estimate_human_means_from_labelled_items(
     seed: int,
     resample_count: int = 1000,
 ) -> MeanEstimates:
-    """Estimate mean human scores from human labels of some items. If a metric scored all items, its scores
-    make the estimates more precise.
+    """Estimate mean human scores from human labels of some items.
+
+    If a metric scored all items, its scores make the estimates more precise.
     """
     sample = LabelledSample(
         human=human_scores,
@@ -157,8 +155,9 @@ def _list_means_with_intervals(system_estimates: MeanEstimates) -> list[Interval
 def _estimate_labels_saved_for_system(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None, system_index: int
 ) -> float | None:
-    """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
-    system is estimated. Returns 0 without a metric.
+    """Estimate the share of human labels that a metric makes unnecessary for the mean of one system.
+
+    It is 0 without a metric.
     """
     if metric_scores is None:
         return 0.0
@@ -174,8 +173,9 @@ def _estimate_labels_saved_for_system(
 def _find_best_and_worst_possible_ranks(
     systems: list[str], differences: list[SystemDifference]
 ) -> list[tuple[int, int]]:
-    """Find the best and the worst possible rank of each system (1 is best), given intervals for the
-    differences between systems.
+    """Find the best and worst possible rank of each system from intervals of the differences.
+
+    Rank 1 is best.
     """
     above = dict.fromkeys(systems, 0)
     below = dict.fromkeys(systems, 0)

@@ -276,8 +276,8 @@ def _build_metric_bias_result(
     resample_counts: Counts,
     sampling: SamplingSettings,
 ) -> MetricDependence:
-    """Build the result for one metric: its system dependence, p-values, rankings of the systems, and system
-    dependence in contexts such as domains.
+    """Build the result for one metric: its system dependence, p-values, rankings of the systems, and values
+    in contexts.
     """
     outputs = measurement.outputs
     dependence = measurement.dependence

@@ -83,8 +83,8 @@ ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
 
 
 def measure_overrating_by_each_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
-    """Compute how much a metric overrates each group of outputs, such as a system, with several methods that
-    predict human scores from metric scores.
+    """Compute how much a metric overrates each system, with each of several methods to predict human scores
+    from metric scores.
     """
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():

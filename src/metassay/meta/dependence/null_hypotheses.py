@@ -159,7 +159,7 @@ def simulate_bias_of_noisy_human_scores(
     of π/64; between them, each quantile is interpolated. Returns sorted values, `[metrics, draws]`.
     """
     correlations = np.array([compute_pearson_over_all_outputs(metric) for metric in outputs_by_metric])
-    positions = np.arccos(np.maximum(correlations, 0.0)) / ANGLE_STEP
+    positions: FloatArray = np.arccos(np.maximum(correlations, 0.0)) / ANGLE_STEP
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     steps = np.unique(np.concatenate([below, above]))
@@ -251,8 +251,8 @@ def _simulate_bias_by_permuting_groups(
     rng: np.random.Generator,
     draws: int,
 ) -> FloatArray:
-    """Shuffle group labels between whole items or clusters many times, and compute how much each metric then
-    seems to favour some group.
+    """Shuffle group labels between whole items or clusters, and compute how much each metric then seems to
+    favour some group.
     """
     outputs = outputs_by_metric[0]
     # The fit to all groups does not depend on which output is in which group: it is made once.
@@ -275,8 +275,8 @@ def _simulate_bias_by_permuting_groups(
 def _simulate_bias_by_permuting_residuals(
     outputs_by_metric: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Shuffle the errors of each metric between the systems of each item many times, and compute how much the
-    metric then seems to favour some system.
+    """Shuffle the errors of each metric between the systems of each item, and compute how much it then seems
+    to favour some system.
     """
     outputs = outputs_by_metric[0]
     output_positions = _tabulate_output_positions_by_item(outputs)
