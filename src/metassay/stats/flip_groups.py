@@ -65,7 +65,10 @@ def draw_random_signs_of_segments(rng: np.random.Generator, flips: int, segments
 
 
 def compute_p_values_under_random_signs(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
-    """Compute for each pair of systems the p-value that the first scores higher by chance, from random signs."""
+    """Compute for each pair of systems the p-value that the first scores higher by chance.
+
+    Random signs of the scores show which differences arise by chance.
+    """
     sums = flip_group.sum_scores_under_random_signs(scores.T[:, None].astype(np.float32))[0]
     tolerance = compute_tie_tolerance(scores[None])
     first, second = np.triu_indices(len(scores), 1)

@@ -46,9 +46,7 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """System scores computed in three ways (corpus, segment and bootstrap aggregation), and how well each way
-    agrees with human scores.
-    """
+    """System scores by corpus, segment and bootstrap aggregation, compared with human scores."""
 
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
@@ -61,9 +59,7 @@ def compare_ways_to_aggregate_scores(
     metrics: Sequence[StatisticsMetric],
     resampling_settings: ResamplingSettings | None = None,
 ) -> AggregationComparison:
-    """Compute system scores in three ways and compare them: over the corpus, as means of segment scores, and
-    as means over bootstrap samples.
-    """
+    """Compute system scores by corpus, segment and bootstrap aggregation, and compare them."""
     if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling_settings = resampling_settings or ResamplingSettings()
@@ -100,9 +96,7 @@ def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) ->
 def _correlate_system_scores_of_metrics(
     metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
 ) -> list[AggregationPair]:
-    """Correlate the system scores of every two combinations of a metric and a way to aggregate (corpus,
-    segment or bootstrap).
-    """
+    """Correlate the system scores of every two combinations of a metric and a way to aggregate."""
     scores_by_name: dict[str, dict[tuple[str, str], float]] = {}
     for metric in metrics:
         for aggregation in AGGREGATIONS:
@@ -128,9 +122,7 @@ def _correlate_aggregations_on_samples(
     aggregated_systems: Sequence[AggregatedSystem],
     resampling_settings: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
-    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, on small random
-    samples of segments.
-    """
+    """Correlate corpus scores, segment means and bootstrap scores on small random samples of segments."""
     bootstrap_scores = np.array(
         [row.bootstrap for row in aggregated_systems], dtype=np.float64
     )  # None becomes NaN
@@ -200,8 +192,9 @@ def _compute_system_scores_on_random_segments(
 
 
 def _compute_median_with_interval(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
-    """Compute the 2.5 %, 50 % and 97.5 % quantiles of values, ignoring NaN. Each is None if all values are
-    NaN.
+    """Compute the 2.5 %, 50 % and 97.5 % quantiles of values, ignoring NaN.
+
+    Each is None if all values are NaN.
     """
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
@@ -216,8 +209,7 @@ def _correlate_with_human_scores(
     systems_by_metric: SystemsByMetric,
     resampling: ResamplingSettings,
 ) -> list[HumanAgreement]:
-    """Correlate system scores with mean human scores on each test set, and average the correlations over test
-    sets.
+    """Correlate system scores with mean human scores on each test set, and average the correlations.
 
     A test set needs at least two rated systems.
     """
@@ -245,7 +237,7 @@ def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
 
 @dataclass(frozen=True)
 class HumanCorrelations:
-    """Correlations between system scores and mean human scores, one for each way to aggregate scores."""
+    """Correlations between system scores and mean human scores, for each way to aggregate scores."""
 
     systems: int
     by_aggregation: Mapping[str, float]
@@ -258,8 +250,9 @@ def _correlate_with_human_scores_on_test_set(
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> HumanCorrelations:
-    """Correlate the metric scores of systems with their mean human scores, both computed on the segments that
-    people rated.
+    """Correlate the metric scores of systems with their mean human scores on one test set.
+
+    Both are computed on the segments that people rated.
     """
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
@@ -281,9 +274,7 @@ def _correlate_with_human_scores_on_test_set(
 def _list_correlations_with_human_scores(
     human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
 ) -> list[HumanAgreement]:
-    """List the correlations with human scores on each test set and their mean, for each way to aggregate
-    scores.
-    """
+    """List the correlations with human scores on each test set, and their mean."""
     rows = []
     for aggregation in AGGREGATIONS:
         defined = []

@@ -43,13 +43,13 @@ def compare_systems(
     group: str | None = None,
     cluster_column: str | None = None,
 ) -> list[SystemComparison]:
-    """Test for every two systems whether their scores differ, on the segments for which all systems have
-    outputs.
+    """Test for every two systems whether their scores differ.
 
-    Corpus scores are compared where the metric has them, else means of segment scores. `test_name` is
-    `bootstrap` or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is
-    the name of the test set in the result. `cluster_column` names the metadata column whose values, such as
-    documents, are resampled or exchanged as a whole. By default, many systems are compared with more `draws`.
+    The test uses the segments for which all systems have outputs. Corpus scores are compared where the metric
+    has them, else means of segment scores. `test_name` is `bootstrap` or `randomization`. p-values are
+    two-sided; `p_holm` is corrected for all pairs. `group` is the name of the test set in the result.
+    `cluster_column` names the metadata column whose values, such as documents, are resampled or exchanged as
+    a whole. By default, many systems are compared with more `draws`.
     """
     pairs = list(combinations(range(len(score_cube.systems)), 2))
     if draws is None:
@@ -89,8 +89,7 @@ def compare_systems(
 def get_statistics_and_score_function(
     score_cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
-    """Return the sufficient statistics of each output, and a function that computes the score of a system
-    from sums of these statistics.
+    """Return the sufficient statistics of each output, and a function that turns their sums into a score.
 
     The statistics are `[systems, segments, s]`, NaN where an output is missing. The score is the corpus
     score. With `use_segment_means`, and for metrics without statistics, it is the mean of the segment scores.

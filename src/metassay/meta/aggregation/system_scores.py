@@ -49,8 +49,7 @@ class ResamplingSettings:
     seed: int = 0
 
     def create_random_generator(self, test_set: str, name: str, segment_count: int) -> np.random.Generator:
-        """Create a random number generator whose seed depends on the test set, the purpose of the draws and
-        the number of segments.
+        """Create a random generator for a test set, a purpose and a number of segments.
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
@@ -59,8 +58,9 @@ class ResamplingSettings:
 
 @dataclass(frozen=True)
 class SystemsWithSameSegments:
-    """A group of systems that have outputs for exactly the same segments, given as row and column numbers of
-    a score table.
+    """A group of systems that have outputs for exactly the same segments.
+
+    Systems and segments are row and column numbers of a score table.
     """
 
     rows: NDArray[np.int64]
@@ -75,9 +75,10 @@ class SystemsWithSameSegments:
 
 
 def group_systems_with_same_segments(has_output: BoolArray) -> list[SystemsWithSameSegments]:
-    """Group systems that have outputs for exactly the same segments, so that these can be resampled together.
+    """Group systems that have outputs for exactly the same segments.
 
-    `has_output` is `[systems, segments]`. Systems without any segment are left out.
+    Their segments can be resampled together. `has_output` is `[systems, segments]`. Systems without any
+    segment are left out.
     """
     systems_by_pattern: dict[bytes, list[int]] = {}
     for system, pattern in enumerate(has_output):
@@ -100,8 +101,8 @@ def compute_corpus_segment_and_bootstrap_scores(
     resampling: ResamplingSettings,
     is_included: BoolArray | None = None,
 ) -> list[AggregatedSystem]:
-    """Compute the score of every system in three ways: over the corpus, as mean of segment scores, and as
-    mean over bootstrap samples.
+    """Compute the score of every system in three ways: corpus score, mean of segment scores, and bootstrap
+    mean.
 
     `is_included`, `[systems, segments]`, restricts the segments of each system. Systems without segments are
     left out.
@@ -187,8 +188,9 @@ def _resample_corpus_scores(
 
 
 def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Scores:
-    """Compute the corpus score of each system on the segments for which it has outputs. A system without
-    outputs gets NaN.
+    """Compute the corpus score of each system on the segments for which it has outputs.
+
+    A system without outputs gets NaN.
     """
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
@@ -199,8 +201,9 @@ def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Sc
 def compute_bootstrap_scores(
     score_cube: ScoreCube, metric: StatisticsMetric, resampling: ResamplingSettings
 ) -> Scores:
-    """Compute the mean corpus score of each system over bootstrap resamples of its segments. A system without
-    segments gets NaN.
+    """Compute the mean corpus score of each system over bootstrap resamples of its segments.
+
+    A system without segments gets NaN.
     """
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)

@@ -36,7 +36,7 @@ class ChosenItems:
 def choose_items_to_label(
     labelled_scores: LabelledScores, item_count: int, rng: np.random.Generator
 ) -> ChosenItems:
-    """Choose at random which items people should label next, preferably items on which the metric errs.
+    """Choose at random which items people should label next. Items on which the metric errs are preferred.
 
     If items were labelled before with probability p1, and an item that was not is drawn with probability p2
     now, its probability of being labelled in either round is p1 + (1 − p1) p2.
@@ -104,7 +104,7 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
 def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
     """Compute for each item how much worse its outputs are than the best output of all items.
 
-    Quality is the predicted quality, averaged over systems.
+    Outputs are compared by predicted quality, averaged over systems.
     """
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
@@ -120,9 +120,9 @@ def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
 def _measure_metric_errors_on_labelled_items(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None
 ) -> FloatArray:
-    """Measure for each labelled item how far the metric is from the human labels.
+    """Measure for each labelled item how far the metric scores are from the human labels.
 
-    Items without labels get NaN. The prediction is a linear fit for each system.
+    The scores are first fitted to the labels by a line for each system. Items without labels get NaN.
     """
     # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)

@@ -64,7 +64,7 @@ PANEL = "the mean of the other metrics"
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """How many bootstrap resamples to draw, how many random draws to make for each test, and the random seed.
+    """The numbers of bootstrap resamples and of random draws per test, and the random seed.
 
     With `sensitivity`, SysDep is also measured with other resamples, sample sizes and choices of systems.
     """
@@ -77,8 +77,7 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class PValues:
-    """P-values of two hypotheses about one metric: that it treats all systems alike, and that it is the human
-    score plus random noise.
+    """P-values that a metric treats all systems alike, and that it is the human score plus random noise.
 
     `equal`: metric scores mean the same human quality in every group. `fair`: the residual range is that of
     human scores plus noise; None for two groups.
@@ -90,10 +89,10 @@ class PValues:
 
 @dataclass(frozen=True)
 class MetricMeasurement:
-    """The system dependence of one metric (how much more it overrates one system than another), with the
-    outputs on which it was measured.
+    """The measured system dependence of one metric, with the outputs on which it was measured.
 
-    `is_scored` marks these outputs among all outputs of the data set.
+    System dependence is how much more a metric overrates one system than another. `is_scored` marks these
+    outputs among all outputs of the data set.
     """
 
     outputs: ScoredOutputs = field(repr=False)
@@ -104,10 +103,10 @@ class MetricMeasurement:
 
 @dataclass(frozen=True)
 class DependenceAnalysis:
-    """How much more each metric of a data set overrates one system than another (its system dependence), the
-    lowest first.
+    """How much more each metric of a data set overrates one system than another.
 
-    `left_out` has the reason for each metric that could not be measured. `measurements` are by metric.
+    This is its system dependence; the lowest comes first. `left_out` has the reason for each metric that
+    could not be measured. `measurements` are by metric.
     """
 
     metrics: Sequence[MetricDependence]
@@ -117,8 +116,9 @@ class DependenceAnalysis:
 
     @cached_property
     def predicted_human_score_curves(self) -> dict[str, MetricCurves]:
-        """For each metric, curves that predict the human score from the metric score: one for all outputs,
-        and one for each group, such as a system.
+        """For each metric, curves that predict the human score from the metric score.
+
+        There is one curve for all outputs, and one for each group, such as a system.
         """
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
@@ -134,11 +134,11 @@ def analyze_metric_bias_between_systems(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> DependenceAnalysis:
-    """Measure for every metric how much more it overrates one system than another, and compare every two
-    metrics.
+    """Measure how much more each metric overrates one system than another, and compare the metrics.
 
-    Where a metric has no score, only that metric loses the output. A metric that scored fewer than two groups
-    is left out. `progress` is called with the number of metrics that are done.
+    This is system dependence. Outputs may be grouped by another column than the system. Where a metric has no
+    score, only that metric loses the output. A metric that scored fewer than two groups is left out.
+    `progress` is called with the number of metrics that are done.
     """
     sampling = sampling or SamplingSettings()
     resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
@@ -181,11 +181,10 @@ def analyze_metric_bias_without_human_scores(
     *,
     progress: Progress | None = None,
 ) -> DependenceAnalysis:
-    """Measure how much more each metric overrates one system than another, where the mean of all other
-    metrics takes the place of human scores.
+    """Measure how much more each metric overrates one system than another, without human scores.
 
-    The mean of standardised scores takes the place of human scores. No two metrics are compared, because each
-    is measured against another panel.
+    The mean of the standardised scores of all other metrics takes their place. No two metrics are compared,
+    because each is measured against another panel.
     """
     metrics = list_metrics_to_analyze(score_cube, grouping)
     if len(metrics) < 2:
@@ -216,15 +215,12 @@ def analyze_metric_bias_without_human_scores(
 
 
 def sort_by_metric_bias(metric_results: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Sort the results of metrics by system dependence (bias between systems), the lowest first, and then by
-    name.
-    """
+    """Sort results of metrics by system dependence, the lowest first, and then by name."""
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
 def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str) -> str | None:
-    """Return the reason why the bias of the given metrics between systems cannot be measured, or None if it
-    can be measured.
+    """Return the reason why the bias of metrics between systems cannot be measured, or None if it can.
 
     Several metrics are measured on the outputs that all of them scored.
     """
@@ -239,7 +235,10 @@ def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str
 def _measure_bias_of_metric_between_systems(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
-    """Measure how much more one metric overrates one system than another, on the outputs that it scored."""
+    """Measure how much more one metric overrates one system than another.
+
+    Only outputs that the metric scored are used.
+    """
     is_scored = outputs.find_outputs_with_complete_scores(metric)
     scored_outputs = outputs.select_scored_outputs(metric, is_scored)
     scored_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored)
@@ -250,9 +249,7 @@ def _measure_bias_of_metric_between_systems(
 def _compute_p_values_of_metrics(
     measurements: Mapping[str, MetricMeasurement], sampling: SamplingSettings, workers: int
 ) -> dict[str, PValues]:
-    """Compute two p-values for every metric: that it treats all systems alike, and that it is the human score
-    plus random noise.
-    """
+    """Compute p-values that metrics treat all systems alike, or are human scores plus random noise."""
     metrics_by_outputs: dict[bytes, list[str]] = {}
     for metric, measurement in measurements.items():
         metrics_by_outputs.setdefault(measurement.is_scored.tobytes(), []).append(metric)
@@ -276,9 +273,7 @@ def _build_metric_bias_result(
     resample_counts: Counts,
     sampling: SamplingSettings,
 ) -> MetricDependence:
-    """Build the result for one metric: its system dependence, p-values, rankings of the systems, and values
-    in contexts.
-    """
+    """Build the result for one metric: system dependence, p-values, rankings, and values in contexts."""
     outputs = measurement.outputs
     dependence = measurement.dependence
     parts = separate_regression_to_mean(dependence.deviations, outputs.human_means_of_groups)
@@ -324,16 +319,14 @@ def _build_metric_bias_result(
 
 
 def _map_group_names_to_values(outputs: ScoredOutputs, group_values: FloatArray) -> dict[str, float]:
-    """Return a dictionary from the name of each group of outputs, such as a system, to its value."""
+    """Return a dictionary from the name of each group of outputs to its value."""
     return dict(zip(outputs.group_names, group_values.tolist()))
 
 
 def _map_group_names_to_values_or_none(
     outputs: ScoredOutputs, group_values: FloatArray | None
 ) -> dict[str, float | None]:
-    """Return a dictionary from the name of each group of outputs to its value, or to None where the value is
-    undefined.
-    """
+    """Return a dictionary from the name of each group of outputs to its value, or None if it is undefined."""
     if group_values is None:
         return dict.fromkeys(outputs.group_names)
     return dict(zip(outputs.group_names, replace_nan_by_none(group_values)))
@@ -342,10 +335,10 @@ def _map_group_names_to_values_or_none(
 def _measure_metric_bias_in_each_context(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
-    """Measure in each context, such as a domain, how much more a metric overrates one system than another.
+    """Measure in each context how much more a metric overrates one system than another.
 
-    Outputs may be grouped by another column than the system. Contexts with fewer than two groups are skipped,
-    and so are columns with one value.
+    A context is, for example, a domain. Outputs may be grouped by another column than the system. Contexts
+    with fewer than two groups are skipped, and so are columns with one value.
     """
     is_scored = outputs.find_outputs_with_complete_scores(metric)
     entries = []
@@ -372,9 +365,7 @@ def _measure_metric_bias_in_context(
     context_column: str,
     context: str,
 ) -> LocalDependence:
-    """Measure how much more a metric overrates one system than another, on the outputs of one context such as
-    a domain.
-    """
+    """Measure how much more a metric overrates one system than another in one context, such as a domain."""
     outputs = grouped_outputs.select_scored_outputs(metric, is_in_context)
     resamples = grouped_outputs.drop_unused_clusters_from_resamples(resample_counts, is_in_context)
     dependence = measure_metric_bias_between_systems(
@@ -395,8 +386,9 @@ def _measure_metric_bias_in_context(
 
 
 def _drop_resamples_without_outputs(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
-    """Drop bootstrap resamples that contain none of the given outputs. If some system has no output in any
-    resample, drop all resamples.
+    """Drop bootstrap resamples that contain none of the given outputs.
+
+    If some group of outputs, such as a system, is in no resample, all are dropped.
     """
     nonempty = resample_counts[resample_counts.any(axis=1)]
     for group in range(outputs.group_count):
@@ -412,10 +404,10 @@ def _compare_biases_of_all_metric_pairs(
     resample_counts: Counts,
     thread_pool: Executor,
 ) -> list[DependenceComparison]:
-    """Compare for every two metrics how much more they overrate one system than another, on the outputs that
-    both of them scored.
+    """Compare every two metrics by how much more they overrate one system than another.
 
-    Pairs whose common outputs belong to fewer than two groups are left out.
+    Two metrics are compared on the outputs that both of them scored. Pairs whose common outputs belong to
+    fewer than two groups are left out.
     """
     compare_biases = partial(_compare_biases_of_two_metrics, outputs, bias_measurements, resample_counts)
     pairs = list(combinations(bias_measurements, 2))
@@ -443,10 +435,10 @@ def _compare_biases_of_two_metrics(
     first_metric: str,
     second_metric: str,
 ) -> DependenceDifference | None:
-    """Compare for two metrics how much more they overrate one system than another, on the outputs that both
-    of them scored.
+    """Compare two metrics by how much more they overrate one system than another.
 
-    Returns None if these outputs belong to fewer than two groups.
+    They are compared on the outputs that both of them scored. Returns None if these outputs belong to fewer
+    than two groups.
     """
     first = bias_measurements[first_metric]
     second = bias_measurements[second_metric]

@@ -22,8 +22,9 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class DependenceDifference:
-    """By how much two metrics differ in their bias between systems (system dependence), with a 95 % interval
-    and a two-sided p-value.
+    """Difference between two metrics in system dependence, with a 95 % interval and a p-value.
+
+    The p-value is two-sided.
     """
 
     difference: float
@@ -35,8 +36,7 @@ class DependenceDifference:
 def measure_and_compare_metric_biases(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
 ) -> DependenceDifference:
-    """Measure how much more each of two metrics overrates one system than another, and test whether the
-    metrics differ in this.
+    """Measure how much more two metrics overrate one system than another, and test the difference.
 
     `outputs` has the scores of the first metric, `other_metric_scores` those of the second one.
     """
@@ -50,11 +50,10 @@ def measure_and_compare_metric_biases(
 def compare_measured_metric_biases(
     first_bias: SystemDependence, second_bias: SystemDependence
 ) -> DependenceDifference:
-    """Test whether two metrics differ in their bias between systems (system dependence). Both must be
-    measured on the same resamples.
+    """Test whether two metrics differ in how much more they overrate one system than another.
 
-    p is the share of resamples whose difference is at least as far from the difference of the single fits as
-    that difference is from 0.
+    Both must be measured on the same resamples. p is the share of resamples whose difference is at least as
+    far from the difference of the single fits as that difference is from 0.
     """
     if first_bias.sysdep_of_resamples is None or second_bias.sysdep_of_resamples is None:
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")

@@ -32,8 +32,7 @@ UNSEEN_FITS = 20
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """Human scores predicted from the scores of one metric, with one function for all systems or with one per
-    system.
+    """Human scores predicted from metric scores, with one function for all systems or one per system.
 
     All arrays of scores are NaN where the metric score is missing or there was nothing to fit.
     """
@@ -52,8 +51,9 @@ class CorrectedScores:
 
 
 def assign_clusters_to_folds(cluster_count: int, seed: int) -> LongArray:
-    """Assign each cluster of items, such as a document, to a cross-validation fold at random. All folds get
-    nearly equal numbers of clusters.
+    """Assign each cluster of items, such as a document, to a cross-validation fold at random.
+
+    All folds get nearly equal numbers of clusters.
     """
     if cluster_count < FOLDS:
         raise InputError(
@@ -113,7 +113,7 @@ def convert_to_human_scale(
 
 @dataclass(frozen=True)
 class TrainingScores:
-    """Human and metric scores of the same outputs, from which a prediction of human scores is learned."""
+    """Human and metric scores of the same outputs, from which to learn a prediction of human scores."""
 
     human: FloatArray
     metric: FloatArray
@@ -127,8 +127,9 @@ class TrainingScores:
     def predict_human_scores(
         self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
     ) -> FloatArray:
-        """Predict human scores from metric scores, as the mean of isotonic regressions on resamples of the
-        training outputs.
+        """Predict human scores from metric scores, by isotonic regressions on resampled training outputs.
+
+        The prediction is the mean of these regressions.
         """
         undefined = np.full(metric_scores.shape, np.nan)
         if not is_training.any():

@@ -20,8 +20,7 @@ POINTS = 60
 def fit_human_score_curves(
     outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
 ) -> MetricCurves:
-    """Fit curves that predict the human score from the metric score: one for all outputs, and one for each
-    group, such as a system.
+    """Fit curves that predict the human score from the metric score, for all outputs and for each group.
 
     The functions are evaluated at quantiles of the metric scores. Without resamples there is no band.
     """
@@ -45,8 +44,9 @@ def _fit_human_score_curve(
     resample_counts: Counts,
     metric_score_grid: FloatArray,
 ) -> Curve:
-    """Fit a curve that predicts the human score of the selected outputs from the metric score. Returns the
-    mean over resamples with a 95 % band.
+    """Fit a curve that predicts the human score of the selected outputs from the metric score.
+
+    Returns the mean over resamples with a 95 % band.
     """
     scores = sort_scores(outputs.metric_scores[is_selected_output])
     human_scores = outputs.human_scores[is_selected_output]

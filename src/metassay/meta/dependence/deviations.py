@@ -35,8 +35,7 @@ STEP_COST = 1.5
 
 @dataclass(frozen=True)
 class SystemDependence:
-    """System dependence (SysDep) of one metric: how much more it overrates one system than another, compared
-    with human scores.
+    """System dependence (SysDep) of a metric: how much more it overrates one system than another.
 
     `deviations` has the expected deviation of each group, in row order; `single_fit_deviations` has those of
     one fit to all data instead of the mean over bootstrap fits. `low` and `high` are the 95 % interval of
@@ -60,8 +59,9 @@ class SystemDependence:
 
     @cached_property
     def sysdep_of_resamples(self) -> FloatArray | None:
-        """How much more the metric overrates one system than another, on each bootstrap resample; None
-        without a bootstrap.
+        """How much more the metric overrates one system than another, on each bootstrap resample.
+
+        It is None without a bootstrap.
         """
         if self.resampled_deviations is None:
             return None
@@ -77,12 +77,12 @@ def system_dependence(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> SystemDependence:
-    """Compute how much more a metric overrates one system than another (system dependence), from human scores
-    and metric scores.
+    """Compute how much more a metric overrates one system than another (system dependence).
 
-    Scores are `[systems, segments]`; an output with a missing score (NaN) is left out. The bootstrap
-    resamples whole segments, or whole `clusters` (a label per segment), jointly over systems. `weights` are
-    per segment or per output. With `bootstraps=0` there is one fit and no interval.
+    A system is overrated if its metric scores predict higher human scores than it has. Scores are `[systems,
+    segments]`; an output with a missing score (NaN) is left out. The bootstrap resamples whole segments, or
+    whole `clusters` (a label per segment), jointly over systems. `weights` are per segment or per output.
+    With `bootstraps=0` there is one fit and no interval.
 
     >>> result = system_dependence([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]], bootstraps=0)
     >>> result.deviations.shape
@@ -95,11 +95,10 @@ def system_dependence(
 
 
 def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
-    """Measure how much more a metric overrates one system than another (system dependence), with intervals
-    from the given bootstrap resamples.
+    """Measure how much more a metric overrates one system than another (system dependence).
 
-    `resample_counts[b, c]` is how often resample b contains cluster c. Metrics that are measured on the same
-    resamples can be compared pair by pair.
+    Intervals come from the given bootstrap resamples. `resample_counts[b, c]` is how often resample b
+    contains cluster c. Metrics that are measured on the same resamples can be compared pair by pair.
     """
     if not len(resample_counts):
         deviations = measure_how_much_groups_are_overrated(outputs)
@@ -140,7 +139,7 @@ def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts:
 
 
 def _check_every_group_was_resampled(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
-    """Raise an error if some system (or other group of outputs) has no output in any bootstrap resample."""
+    """Raise an error if a group of outputs, such as a system, is in no bootstrap resample."""
     never_drawn = np.flatnonzero(np.isnan(resampled_human_means).all(axis=0))
     if len(never_drawn):
         raise InputError(
@@ -151,12 +150,12 @@ def _check_every_group_was_resampled(outputs: ScoredOutputs, resampled_human_mea
 
 
 def compute_residual_correction_factor(fitted_values: FloatArray, output_count: int) -> float:
-    """Compute the factor by which residuals of an isotonic regression are too small, because the fit follows
-    the data too closely.
+    """Compute the factor by which residuals of an isotonic regression are too small.
 
-    The factor is √(n / (n − 1.5 D)) for n outputs and a fit with D steps. D estimates the degrees of freedom
-    of an isotonic fit. An error variance from its residuals divides by
-    n − cD with c between 1 (the true function is flat) and 2 (it is steep) (Meyer and Woodroofe, 2000).
+    They are too small because the fit follows the data too closely. The factor is √(n / (n − 1.5 D)) for n
+    outputs and a fit with D steps. D estimates the degrees of freedom of an isotonic fit. An error variance
+    from its residuals divides by n − cD with c between 1 (the true function is flat) and 2 (it is steep)
+    (Meyer and Woodroofe, 2000).
     """
     steps = 1 + np.count_nonzero(np.diff(fitted_values))
     # at least a quarter of the outputs count, so that a fit with very many steps does not divide by zero
@@ -165,18 +164,19 @@ def compute_residual_correction_factor(fitted_values: FloatArray, output_count: 
 
 
 def measure_how_much_groups_are_overrated(outputs: ScoredOutputs) -> FloatArray:
-    """Compute how much the metric overrates each group of outputs, such as a system: the mean human score
-    that it predicts minus the true mean.
+    """Compute how much a metric overrates each group of outputs, such as a system.
 
-    This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
-    the mean of f_k(m) over the outputs of k is their mean human score.
+    It is the mean human score that the metric predicts minus the true mean. This is ED(k) from one fit to all
+    data. f_k is not needed: pool-adjacent-violators keeps the mean, so that the mean of f_k(m) over the
+    outputs of k is their mean human score.
     """
     return predict_mean_human_scores(outputs) - outputs.human_means_of_groups
 
 
 def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
-    """Predict the mean human score of each group of outputs, such as a system, from metric scores. All groups
-    share one isotonic regression.
+    """Predict the mean human score of each group of outputs, such as a system, from metric scores.
+
+    All groups share one isotonic regression.
     """
     means: FloatArray = fit_isotonic_to_each_value_row(
         outputs.sorted_metric_scores,
@@ -189,15 +189,15 @@ def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
 
 
 def compute_range_over_groups(group_values: FloatArray) -> FloatArray:
-    """Return the range of the group values: the largest minus the smallest. Groups are on the last axis, and
-    NaN is ignored.
+    """Return the largest minus the smallest group value.
+
+    Groups are on the last axis, and NaN is ignored.
     """
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
 def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
-    """Estimate a 95 % interval for the range of the group values (the largest minus the smallest), from their
-    bootstrap errors.
+    """Estimate a 95 % interval for the largest minus the smallest group value, from bootstrap errors.
 
     The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
     where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for

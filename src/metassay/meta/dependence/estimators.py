@@ -34,10 +34,10 @@ def predict_human_scores_by_isotonic_regression(outputs: ScoredOutputs) -> Float
 
 
 def predict_human_scores_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
-    """Predict the human score of every output as the mean human score of outputs with similar metric scores
-    (in the same bin).
+    """Predict the human score of every output as the mean over outputs with similar metric scores.
 
-    The bins have nearly equal numbers of outputs; equal metric scores are in the same bin.
+    Outputs are similar if they are in the same bin. The bins have nearly equal numbers of outputs; equal
+    metric scores are in the same bin.
     """
     edges = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, bins + 1)[1:-1]))
     bin_of_output = np.searchsorted(edges, outputs.metric_scores, side="left")
@@ -50,11 +50,11 @@ def predict_human_scores_by_binned_means(outputs: ScoredOutputs, bins: int = BIN
 
 
 def predict_human_scores_by_monotone_spline(outputs: ScoredOutputs) -> FloatArray:
-    """Predict the human score of every output by a quadratic spline of the metric score that never decreases.
+    """Predict the human score of every output by a non-decreasing spline of the metric score.
 
-    The knots are quantiles of the metric scores. A spline whose B-spline coefficients never decrease is
-    non-decreasing; it is a constant plus a non-negative combination of I-splines (Ramsay, 1988), which
-    non-negative least squares finds.
+    The spline is quadratic. The knots are quantiles of the metric scores. A spline whose B-spline
+    coefficients never decrease is non-decreasing; it is a constant plus a non-negative combination of
+    I-splines (Ramsay, 1988), which non-negative least squares finds.
     """
     inner_knots = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, SPLINE_KNOTS)))
     if len(inner_knots) < 2:
@@ -83,9 +83,7 @@ ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
 
 
 def measure_overrating_by_each_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
-    """Compute how much a metric overrates each system, with each of several methods to predict human scores
-    from metric scores.
-    """
+    """Compute how much a metric overrates each system, with several methods to predict human scores."""
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():
         deviations[name] = outputs.average_by_group(fit(outputs)) - outputs.human_means_of_groups

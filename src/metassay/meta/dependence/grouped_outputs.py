@@ -25,8 +25,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupingColumns:
-    """Names of the columns that say how outputs are grouped, clustered and weighted, and to which contexts
-    they belong.
+    """Names of the columns that say how outputs are grouped, clustered, weighted and put into contexts.
 
     All metrics are used unless some are named. Without `contexts` the context is the domain, if the data has
     a column of that name. `cluster` is what the bootstrap resamples, by default segments.
@@ -66,12 +65,12 @@ class LabelColumn:
 
 @dataclass(frozen=True)
 class GroupedOutputs:
-    """The outputs of a data set, each with its group (usually its system), item, cluster, weight and
-    contexts.
+    """The outputs of a data set, each with its group, item, cluster, weight and contexts.
 
-    `by` is the column that groups outputs, usually the system. `contexts` are further columns within whose
-    values system dependence is measured as well. `positions` are the positions of the outputs in the
-    flattened cube, all systems of a segment in a row; the scores stay in the cube.
+    `by` is the column that groups outputs, usually the system. `contexts`
+    are further columns within whose values system dependence is measured as well. `positions` are the
+    positions of the outputs in the flattened cube, all systems of a segment in a row; the scores stay in the
+    cube.
     """
 
     cube: ScoreCube
@@ -87,8 +86,9 @@ class GroupedOutputs:
     contexts: Mapping[str, LabelColumn]
 
     def get_scores(self, column: str) -> FloatArray:
-        """Return the human scores, or the scores of a metric, for all outputs. Higher is better, and missing
-        scores are NaN.
+        """Return the human scores, or the scores of a metric, for all outputs.
+
+        Higher is better, and missing scores are NaN.
         """
         return self.cube.get_higher_is_better_scores(column).T.ravel()[self.positions] + 0.0
 
@@ -115,8 +115,9 @@ class GroupedOutputs:
     def drop_unused_clusters_from_resamples(
         self, resample_counts: Counts, is_selected_output: BoolArray
     ) -> Counts:
-        """Restrict bootstrap resamples to the clusters, such as documents, that contain at least one of the
-        selected outputs.
+        """Restrict bootstrap resamples to the clusters that contain a selected output.
+
+        A cluster is, for example, a document.
         """
         return np.ascontiguousarray(resample_counts[:, self.cluster.list_distinct_codes(is_selected_output)])
 
@@ -124,9 +125,9 @@ class GroupedOutputs:
 def assign_outputs_to_groups(
     score_cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
 ) -> GroupedOutputs:
-    """Assign each output of a data set to a group (usually its system) and a cluster, and give it a weight.
+    """Assign each output of a data set to a group, usually its system, and to a cluster.
 
-    Outputs without a group are left out.
+    Outputs get weights as well. Outputs without a group are left out.
     """
     grouping = grouping or GroupingColumns()
     groups = _get_output_labels(score_cube, grouping.by)
@@ -153,8 +154,9 @@ def assign_outputs_to_groups(
 
 
 def list_metrics_to_analyze(score_cube: ScoreCube, grouping: GroupingColumns) -> tuple[str, ...]:
-    """List the metrics that the user named, or else all metrics of the data set except the one that holds
-    weights.
+    """List the metrics that the user named, or else all metrics of the data set.
+
+    A metric that holds weights is left out by default.
     """
     if grouping.metrics:
         return score_cube.check_metric_names(grouping.metrics)
@@ -200,8 +202,9 @@ def _get_output_labels(score_cube: ScoreCube, column: str) -> Labels:
 
 
 def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]:
-    """Return the label of the cluster of each output, such as its document. A segment without a cluster is a
-    cluster of its own.
+    """Return the label of the cluster of each output, such as its document.
+
+    A segment without a cluster is a cluster of its own.
     """
     if column not in score_cube.item_metadata:
         raise UnknownName("column of segments", column, score_cube.item_metadata)
@@ -212,8 +215,9 @@ def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]
 
 
 def _get_output_weights(score_cube: ScoreCube, column: str | None) -> FloatArray:
-    """Return the weight of each output, or 0 where it is missing. Without a column of weights, all weights
-    are 1.
+    """Return the weight of each output, or 0 where it is missing.
+
+    Without a column of weights, all weights are 1.
     """
     if column is None:
         return np.ones(len(score_cube.systems) * len(score_cube.items))

@@ -72,11 +72,11 @@ def compute_p_values_of_equal_treatment(
     *,
     workers: int = 1,
 ) -> list[float]:
-    """Compute for each metric the p-value of the hypothesis that it treats all systems alike: equal metric
-    scores mean equal human quality.
+    """Compute for each metric the p-value of the hypothesis that it treats all systems alike.
 
-    Under the null hypothesis, the expected human score given the metric score is the same function for every
-    group. All metrics scored the same outputs.
+    Equal metric scores then mean equal human quality in all systems. Under the null hypothesis, the expected
+    human score given the metric score is the same function for every group. All metrics scored the same
+    outputs.
     """
     simulated = simulate_bias_under_equal_treatment(outputs_by_metric, rng, draws, workers=workers)
     p_values = []
@@ -93,11 +93,10 @@ def compute_p_values_of_metric_fairness(
     *,
     workers: int = 1,
 ) -> list[float | None]:
-    """Compute for each metric the p-value of the hypothesis that it is the human score plus random noise, so
-    that it favours no system.
+    """Compute for each metric the p-value of the hypothesis that it is the human score plus random noise.
 
-    All metrics scored the same outputs. The p-value is None for two groups, because a line through two points
-    leaves no residual.
+    Such a metric favours no system. All metrics scored the same outputs. The p-value is None for two groups,
+    because a line through two points leaves no residual.
     """
     if outputs_by_metric[0].group_count < 3:
         return [None] * len(outputs_by_metric)
@@ -114,8 +113,9 @@ def compute_p_values_of_metric_fairness(
 def _compute_p_value_from_simulated_values(
     observed: float, simulated: FloatArray, outputs: ScoredOutputs
 ) -> float:
-    """Compute a p-value: the share of simulated values that are at least as large as the observed value. The
-    observed value is counted as well.
+    """Compute the share of simulated values that are at least as large as the observed value.
+
+    The observed value is counted as well.
     """
     # values that differ only by rounding are equal
     tolerance = 1e-9 * float(np.ptp(outputs.human_scores))
@@ -129,8 +129,7 @@ def simulate_bias_under_equal_treatment(
     *,
     workers: int = 1,
 ) -> FloatArray:
-    """Simulate how much each metric seems to favour some system by chance, if equal metric scores mean equal
-    human quality in all systems.
+    """Simulate how much metrics that treat all systems alike seem to favour some system by chance.
 
     Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
@@ -150,8 +149,7 @@ def simulate_bias_of_noisy_human_scores(
     *,
     workers: int = 1,
 ) -> FloatArray:
-    """Simulate how much each metric seems to favour some system by chance, if it is the human score plus
-    random noise.
+    """Simulate how much metrics that are human scores plus noise seem to favour a system by chance.
 
     The simulated metrics have the same correlation r with human scores as the metric: the standard deviation
     of the noise is that of human scores times tan(arccos r). If r is not positive, the metrics are pure
@@ -174,9 +172,7 @@ def simulate_bias_of_noisy_human_scores(
 def _simulate_bias_of_noisy_metrics(
     outputs: ScoredOutputs, correlation_angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Simulate metrics that are human scores plus noise. Returns how much each of them seems to favour some
-    system by chance.
-    """
+    """Simulate metrics that are human scores plus noise, and return how much they seem to favour a system."""
     residual_ranges = np.empty((len(correlation_angles), draws))
     with ThreadPoolExecutor(workers) as pool:
         for batch in _split_draws_into_batches(draws, len(outputs.human_scores)):
@@ -189,10 +185,10 @@ def _simulate_bias_of_noisy_metrics(
 def _compute_bias_of_noisy_metric(
     outputs: ScoredOutputs, noise: FloatArray, correlation_angle: float
 ) -> FloatArray:
-    """Add each row of noise to the human scores, and return how much such a metric seems to favour some
-    system.
+    """Add noise to human scores, and return how much such a metric seems to favour a system.
 
-    The size of the noise gives the metric a correlation of cos(`correlation_angle`) with human scores.
+    There is one metric for each row of noise. The size of the noise gives the metric a correlation of
+    cos(`correlation_angle`) with human scores.
     """
     human_sd = _compute_human_standard_deviation(outputs)
     # cos · h + sin · noise is ordered like h + tan · noise
@@ -206,7 +202,10 @@ def _compute_bias_of_noisy_metric(
 
 
 def compute_pearson_over_all_outputs(outputs: ScoredOutputs) -> float:
-    """Compute Pearson's correlation of metric and human scores over all outputs; 0 if either is constant."""
+    """Compute Pearson's correlation of metric and human scores over all outputs.
+
+    It is 0 if either is constant.
+    """
     weights = outputs.weights
     human = outputs.human_scores - np.average(outputs.human_scores, weights=weights)
     metric = outputs.metric_scores - np.average(outputs.metric_scores, weights=weights)
@@ -230,7 +229,7 @@ def _split_draws_into_batches(draws: int, numbers_per_draw: int) -> Iterator[sli
 
 
 def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
-    """Predict human scores by isotonic regression on the metric scores. Returns predictions and residuals.
+    """Predict human scores by isotonic regression on metric scores. Returns predictions and residuals.
 
     The residuals are enlarged, because the fit follows the data too closely.
     """
@@ -251,9 +250,7 @@ def _simulate_bias_by_permuting_groups(
     rng: np.random.Generator,
     draws: int,
 ) -> FloatArray:
-    """Shuffle group labels between whole items or clusters, and compute how much each metric then seems to
-    favour some group.
-    """
+    """Shuffle the groups of items or clusters, and compute how much a metric seems to favour a group."""
     outputs = outputs_by_metric[0]
     # The fit to all groups does not depend on which output is in which group: it is made once.
     unit_groups = np.zeros(unit_of_output.max() + 1, dtype=np.int64)
@@ -275,8 +272,9 @@ def _simulate_bias_by_permuting_groups(
 def _simulate_bias_by_permuting_residuals(
     outputs_by_metric: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Shuffle the errors of each metric between the systems of each item, and compute how much it then seems
-    to favour some system.
+    """Shuffle the errors of a metric between systems, and compute how much it seems to favour a system.
+
+    Errors are shuffled within each item.
     """
     outputs = outputs_by_metric[0]
     output_positions = _tabulate_output_positions_by_item(outputs)
@@ -298,8 +296,9 @@ def _simulate_bias_by_permuting_residuals(
 def _compute_bias_with_permuted_residuals(
     permutations: IntArray, outputs: ScoredOutputs, fit_and_residuals: tuple[FloatArray, FloatArray]
 ) -> FloatArray:
-    """Fit a metric again with each permutation of its residuals, and return how much it then seems to favour
-    some system.
+    """Fit a metric again with permuted residuals, and return how much it seems to favour a system.
+
+    There is one fit for each permutation.
     """
     fitted, residuals = fit_and_residuals
     deviations = refit_isotonic_with_permuted_residuals(
@@ -315,8 +314,9 @@ def _compute_bias_with_permuted_residuals(
 
 
 def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:
-    """Return a table with the position of the output of each item (row) and system (column), -1 where there
-    is none.
+    """Return a table with the position of the output of each item (row) and system (column).
+
+    It is -1 where there is no output.
     """
     item_count = int(outputs.items.max()) + 1
     system_count = int(outputs.systems.max()) + 1
@@ -332,12 +332,11 @@ def shuffle_outputs_between_systems(
     uniform_random_numbers: FloatArray,
     permutation: IntArray,
 ) -> None:
-    """Shuffle the outputs of each item between its systems, and write the new positions to `permutation`.
-    Items of a cluster are shuffled alike.
+    """Shuffle the outputs of each item between its systems, and write the new positions.
 
-    `output_positions[item, system]` is the position of an output, or -1 where there is none. An item without
-    outputs of some systems uses the order of its cluster without these systems. `permutation` is filled with
-    the position from which each output takes its residual.
+    Items of a cluster are shuffled alike. `output_positions[item, system]` is the position of an output, or
+    -1 where there is none. An item without outputs of some systems uses the order of its cluster without
+    these systems. `permutation` is filled with the position from which each output takes its residual.
     """
     system_count = output_positions.shape[1]
     orders = np.empty(uniform_random_numbers.shape, np.int64)

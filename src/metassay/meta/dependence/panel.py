@@ -19,8 +19,9 @@ def standardize_scores(scores: FloatArray) -> FloatArray:
 
 
 def average_scores_of_other_metrics(standardized_scores: Mapping[str, FloatArray], metric: str) -> FloatArray:
-    """Average the scores of each output over all metrics except the given one. An output that no other metric
-    scored gets NaN.
+    """Average the scores of each output over all metrics except the given one.
+
+    An output that no other metric scored gets NaN.
     """
     others = np.stack([scores for name, scores in standardized_scores.items() if name != metric])
     counts = (~np.isnan(others)).sum(axis=0)

@@ -13,8 +13,9 @@ from metassay.stats.arrays import FloatArray
 def rank_systems_by_human_and_metric_scores(
     outputs: ScoredOutputs, system_overrating: FloatArray
 ) -> Rankings:
-    """Rank systems in three ways: by mean human score, by mean metric score, and by the human score that the
-    metric predicts.
+    """Rank systems by mean human score, by mean metric score, and by predicted human score.
+
+    The human score is predicted from the metric.
     """
     names = outputs.group_names
     return Rankings(
@@ -32,11 +33,11 @@ def sort_names_by_descending_mean(group_names: Sequence[str], group_means: Float
 def find_system_pairs_in_wrong_order(
     outputs: ScoredOutputs, system_overrating: FloatArray
 ) -> list[Inversion]:
-    """Find all pairs of systems that people and the metric order differently. The pair with the largest
-    difference in human scores is first.
+    """Find all pairs of systems that people and the metric order differently.
 
-    If the difference of the expected deviations exceeds the human gap, the deviations explain the inversion:
-    the remapped means are inverted as well. Otherwise it results from averaging on the scale of the metric.
+    The pair with the largest difference in human scores is first. If the difference of the expected
+    deviations exceeds the human gap, the deviations explain the inversion: the remapped means are inverted as
+    well. Otherwise it results from averaging on the scale of the metric.
     """
     human_means = outputs.human_means_of_groups
     metric_means = outputs.metric_means_of_groups

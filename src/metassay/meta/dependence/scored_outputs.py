@@ -43,7 +43,7 @@ class ScoredOutputs:
 
     @cached_property
     def sorted_metric_scores(self) -> SortedScores:
-        """The metric scores of all outputs in sorted order, which all isotonic regressions share."""
+        """The metric scores in sorted order, which all isotonic regressions share."""
         return sort_scores(self.metric_scores)
 
     @cached_property
@@ -65,8 +65,9 @@ class ScoredOutputs:
         return weighted_sums / total_weights
 
     def select_outputs(self, is_selected: NDArray[np.bool_]) -> ScoredOutputs:
-        """Return a copy with the selected outputs only. Groups and clusters that have no output left are
-        removed.
+        """Return a copy with the selected outputs only.
+
+        Groups and clusters that have no output left are removed.
         """
         remaining_groups = np.unique(self.groups[is_selected])
         return ScoredOutputs(
@@ -88,12 +89,11 @@ def build_scored_outputs(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> ScoredOutputs:
-    """Convert tables of scores to arrays with one entry per output. Outputs with a missing score (NaN) are
-    left out.
+    """Convert tables of scores to arrays with one entry per output.
 
-    Tables are `[systems, segments]`. `clusters` has a label per segment (such as its document), `weights` a
-    number per segment or per output.
-    Systems are named by their row numbers.
+    Outputs with a missing score (NaN) are left out. Tables are `[systems, segments]`. `clusters` has a label
+    per segment (such as its document), `weights` a number per segment or per output. Systems are named by
+    their row numbers.
     """
     human_scores = _check_score_matrix(human_scores, "human")
     metric_scores = _check_score_matrix(metric_scores, "metric")
@@ -124,9 +124,7 @@ def build_scored_outputs(
 
 
 def _check_score_matrix(scores: ArrayLike, score_kind: str) -> FloatArray:
-    """Return scores as a two-dimensional array of floats. Raise an error if a score is infinite or the shape
-    is wrong.
-    """
+    """Convert scores to a matrix of floats. Raise an error if a score is infinite or the shape is wrong."""
     matrix = np.asarray(scores, dtype=np.float64)
     if matrix.ndim != 2:
         raise InputError(
@@ -142,8 +140,9 @@ def _check_score_matrix(scores: ArrayLike, score_kind: str) -> FloatArray:
 
 
 def _expand_weights_to_outputs(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
-    """Return one weight for each output. Weights may be given per segment or per output; without weights, all
-    are 1.
+    """Return one weight for each output.
+
+    Weights may be given per segment or per output; without weights, all are 1.
     """
     if weights is None:
         return np.ones(shape)
@@ -164,8 +163,9 @@ def _check_cluster_labels(clusters: ArrayLike, segment_count: int) -> NDArray[np
 
 
 def _check_every_system_has_scores(is_scored: NDArray[np.bool_]) -> None:
-    """Raise an error unless there are at least two systems, and each has an output with a human score and a
-    metric score.
+    """Raise an error unless there are two or more systems, each with a human and a metric score.
+
+    Both scores must belong to the same output.
     """
     if len(is_scored) < 2:
         raise InputError("system dependence compares systems: at least two are needed.")

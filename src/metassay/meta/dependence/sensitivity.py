@@ -31,9 +31,7 @@ OutputsWithOverrating = tuple[ScoredOutputs, FloatArray]
 
 
 def measure_metric_bias_under_changed_settings(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
-    """Measure how the bias of a metric between systems changes with the number of resamples, the sample size,
-    and the choice of systems.
-    """
+    """Measure how the bias of a metric between systems depends on resamples, sample size and systems."""
     return [
         *measure_metric_bias_by_number_of_resamples(outputs, seed=seed),
         *measure_metric_bias_by_sample_size(outputs, np.random.default_rng([seed, SAMPLE_SIZES])),
@@ -43,8 +41,9 @@ def measure_metric_bias_under_changed_settings(outputs: ScoredOutputs, *, seed: 
 
 
 def measure_metric_bias_by_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
-    """Measure the bias of a metric between systems with different numbers of bootstrap resamples, each with
-    several random seeds.
+    """Measure the bias of a metric between systems with different numbers of bootstrap resamples.
+
+    Each number is used with several random seeds.
     """
 
     def measure_overrating_with_each_seed(resample_count: int) -> Iterator[OutputsWithOverrating]:
@@ -59,8 +58,9 @@ def measure_metric_bias_by_number_of_resamples(outputs: ScoredOutputs, *, seed: 
 
 
 def measure_metric_bias_by_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
-    """Measure the bias of a metric between systems on random parts of the data. It is larger with less data,
-    because of noise.
+    """Measure the bias of a metric between systems on random parts of the data.
+
+    It is larger with less data, because of noise.
     """
 
     def draw_cluster_subsets(cluster_share: float) -> Iterator[ScoredOutputs]:
@@ -84,8 +84,9 @@ def measure_metric_bias_by_sample_size(outputs: ScoredOutputs, rng: np.random.Ge
 def measure_metric_bias_by_number_of_systems(
     outputs: ScoredOutputs, rng: np.random.Generator
 ) -> list[Sensitivity]:
-    """Measure the bias of a metric between systems on random subsets of the systems. It is larger with more
-    systems, because it is a range.
+    """Measure the bias of a metric between systems on random subsets of the systems.
+
+    It is larger with more systems, because it is a range.
     """
 
     def draw_group_subsets(size: int) -> Iterator[ScoredOutputs]:
@@ -104,8 +105,9 @@ def measure_metric_bias_by_number_of_systems(
 
 
 def measure_metric_bias_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
-    """Measure the bias of a metric among the better half of the systems, among the worse half, and among the
-    best and worst thirds together.
+    """Measure the bias of a metric between systems for the better half of the systems and for the worse half.
+
+    It is also measured for the best and the worst third together.
     """
     ranks = np.argsort(np.argsort(-outputs.human_means_of_groups, kind="stable"))
     half = (outputs.group_count + 1) // 2
@@ -128,7 +130,7 @@ def measure_metric_bias_by_quality_of_systems(outputs: ScoredOutputs) -> list[Se
 def _measure_overrating_in_each_subset(
     output_subsets: Iterable[ScoredOutputs],
 ) -> Iterator[OutputsWithOverrating]:
-    """Yield each subset of outputs with how much the metric overrates each system in this subset."""
+    """Yield each subset of outputs with how much the metric overrates each of its systems."""
     for subset in output_subsets:
         yield subset, measure_how_much_groups_are_overrated(subset)
 

@@ -21,8 +21,7 @@ from metassay.stats.isotonic import fit_isotonic_to_each_value_row
 
 @dataclass(frozen=True)
 class OverratingParts:
-    """How much a metric overrates each system, split into a part that pulls all systems towards the mean
-    (shrinkage) and the rest.
+    """How much a metric overrates each system, split into shrinkage towards the mean and the rest.
 
     `slope` is the deviation per point of human mean: −1 for a constant metric, 0 without shrinkage.
     """
@@ -38,8 +37,9 @@ class OverratingParts:
 
 
 def separate_regression_to_mean(system_overrating: FloatArray, human_means: FloatArray) -> OverratingParts:
-    """Split how much a metric overrates each system into two parts: a linear function of the mean human score
-    (shrinkage), and the rest.
+    """Split how much a metric overrates each system into shrinkage towards the mean and the rest.
+
+    Shrinkage is a linear function of the human means.
     """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
@@ -51,8 +51,7 @@ def separate_regression_to_mean(system_overrating: FloatArray, human_means: Floa
 def compute_bias_without_regression_to_mean(
     overrating_rows: FloatArray, human_means: FloatArray
 ) -> FloatArray:
-    """Compute how much more a metric overrates one system than another, apart from shrinkage towards the
-    mean.
+    """Compute how much more a metric overrates one system than another, apart from shrinkage to the mean.
 
     Each row of `overrating_rows` says how much a metric overrates each system, and gives one number.
     """
@@ -68,17 +67,18 @@ def compute_bias_without_regression_to_mean(
 
 
 def compute_bias_of_constant_metric(outputs: ScoredOutputs) -> float:
-    """Return the bias between systems of a metric that gives every output the same score. It is the range of
-    the mean human scores.
+    """Return the bias between systems of a metric that gives every output the same score.
+
+    It is the range of the mean human scores.
     """
     return float(compute_range_over_groups(outputs.human_means_of_groups))
 
 
 def compute_metric_bias_leaving_out_each_system(outputs: ScoredOutputs) -> FloatArray:
-    """Compute the bias of a metric between systems with each system left out in turn. It is NaN if fewer than
-    two systems remain.
+    """Compute the bias of a metric between systems with each system left out in turn.
 
-    A range grows with the number of groups, and a single unusual group may account for all of it.
+    It is NaN if fewer than two systems remain. A range grows with the number of groups, and a single unusual
+    group may account for all of it.
     """
     if outputs.group_count < 3:
         return np.full(outputs.group_count, np.nan)

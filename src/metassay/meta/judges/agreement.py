@@ -27,10 +27,10 @@ TIES = ("half", "strict", JUDGEBENCH)
 def compare_verdicts_with_gold_labels(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> FloatArray:
-    """Compute how right each verdict is, from 0 (wrong) to 1 (right). A missing verdict or gold label
-    gives NaN.
+    """Compute how right each verdict is, from 0 (wrong) to 1 (right).
 
-    With ties "half" it is 1 - |verdict - gold label|, otherwise 1 if the two are equal and 0 if not.
+    A missing verdict or gold label gives NaN. With ties "half" it is 1 - |verdict - gold label|, otherwise 1
+    if the two are equal and 0 if not.
     """
     if ties not in TIES:
         raise UnknownName("treatment of ties", ties, TIES)
@@ -43,8 +43,7 @@ def compare_verdicts_with_gold_labels(
 def compute_accuracy_expected_by_chance(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> float:
-    """Compute the accuracy that a judge would have if its verdicts were assigned to the questions at
-    random.
+    """Compute the accuracy that a judge would have if it assigned its verdicts to questions at random.
 
     This is the expected agreement of Cohen's kappa: the mean accuracy over all pairs of a verdict and a gold
     label, each from any item.
@@ -63,8 +62,9 @@ def compute_accuracy_expected_by_chance(
 
 @dataclass(frozen=True)
 class CombinedVerdicts:
-    """One verdict for each question about two outputs, combined from asking in both orders, and whether both
-    orders gave the same verdict.
+    """One verdict for each question about two outputs, combined from asking in both orders.
+
+    Also says whether both orders gave the same verdict.
     """
 
     verdicts: FloatArray
@@ -108,11 +108,11 @@ def _arrange_by_question(verdicts: FloatArray, question_numbers: IntArray, quest
 def find_preferences_for_output_shown_first(
     verdicts: FloatArray, is_order_swapped: BoolArray, question_numbers: IntArray
 ) -> FloatArray:
-    """Find which verdicts prefer the output that was shown first: 1 for the first output, 0 for the
-    second, ½ for a tie.
+    """Find which verdicts prefer the output that was shown first.
 
-    The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
-    for questions with one order only, where position and quality cannot be separated.
+    Returns 1 for the first output, 0 for the second, and ½ for a tie. The mean is P(first preferred), and the
+    outputs do not influence it, because each is shown first once. NaN for questions with one order only,
+    where position and quality cannot be separated.
     """
     is_consistent = combine_verdicts_of_both_orders(
         verdicts, question_numbers, is_order_swapped
@@ -141,11 +141,11 @@ def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) 
 def compare_order_of_outputs_with_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Compare how a judge and humans order two outputs of an item. Returns 1 for the same order, ½ if the
-    judge gives equal scores, else 0.
+    """Compare how a judge and humans order two outputs of an item.
 
-    Scores are `[systems, items]`. All pairs of outputs with different human scores are compared; pairs with a
-    missing score are left out. Also returns the item of each pair.
+    Returns 1 for the same order, ½ if the judge gives equal scores, else 0. Scores are `[systems, items]`.
+    All pairs of outputs with different human scores are compared; pairs with a missing score are left out.
+    Also returns the item of each pair.
     """
     pair_accuracies = [np.empty(0)]
     pair_items = [np.empty(0, dtype=np.int32)]

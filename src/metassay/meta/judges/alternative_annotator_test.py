@@ -29,7 +29,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test, which tests whether a judge can replace human annotators.
+    """Result of a test whether a judge can replace human annotators (alternative annotator test).
 
     Arrays have one entry per annotator, NaN for those who were left out (`items` has their number of items).
     `winning_rate` and `advantage` are NaN if all annotators were left out.
@@ -57,11 +57,11 @@ def alternative_annotator_test(
     epsilon: float = 0.2,
     categories: bool = False,
 ) -> AlternativeAnnotatorTest:
-    """Test whether a judge can replace human annotators. It can if it agrees with the other annotators as
-    well as each annotator does.
+    """Test whether a judge can replace human annotators.
 
-    NaN is a missing rating. Closeness to others is the negative root mean squared distance; with
-    `categories`, the share of them who gave the same rating.
+    It can if it agrees with the other annotators as well as each annotator does. NaN is a missing rating.
+    Closeness to others is the negative root mean squared distance; with `categories`, the share of them who
+    gave the same rating.
     """
     annotator_count = len(annotator_ratings)
     advantages = np.full(annotator_count, np.nan)

@@ -155,7 +155,10 @@ def _build_judge_result(
 def _build_corrected_share_of_good_outputs(
     correction: ShareCorrection | None,
 ) -> results.CorrectedShare | None:
-    """Convert the corrected share of good outputs to its JSON form. Returns None if it is undefined."""
+    """Convert the corrected share of good outputs to its JSON form.
+
+    Returns None if it is undefined.
+    """
     if correction is None or math.isnan(correction.value):
         return None
     return results.CorrectedShare(
@@ -198,8 +201,9 @@ def _estimate_judge_accuracy_in_contexts(
 def _test_whether_judges_can_replace_annotators(
     verdict_arrays: VerdictArrays, epsilon: float
 ) -> list[results.AlternativeTestEntry]:
-    """Test for every judge whether it can replace human annotators (alternative annotator test). Needs at
-    least two human raters.
+    """Test for every judge whether it can replace human annotators.
+
+    This is the alternative annotator test; it needs at least two human raters.
     """
     raters = verdict_arrays.table.raters
     if len(raters) < 2:
@@ -225,10 +229,10 @@ def _test_whether_judges_can_replace_annotators(
 
 
 def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
-    """Estimate how much each judge favours each family of systems (such as its own), compared with human
-    scores or with other judges.
+    """Estimate how much each judge favours each family of systems, such as its own.
 
-    Only the judge's own family is tested, with Holm's correction over judges.
+    Its scores are compared with human scores or with those of other judges. Only the judge's own family is
+    tested, with Holm's correction over judges.
     """
     families = sorted(set(verdict_arrays.model_family_of_system.values()))
     has_human_verdicts = bool((~np.isnan(verdict_arrays.human_score_matrix)).any())

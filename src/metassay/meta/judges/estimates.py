@@ -21,9 +21,9 @@ from metassay.stats.intervals import (
 
 @dataclass(frozen=True)
 class ItemEstimate:
-    """A mean over items, or a difference of two means, with its 95 % interval. Undefined numbers are NaN.
+    """A mean over items, or a difference of two means, with its 95 % interval.
 
-    `pairs` is the number of values that it was computed from.
+    Undefined numbers are NaN. `pairs` is the number of values that it was computed from.
     """
 
     value: float
@@ -87,11 +87,10 @@ def estimate_mean_over_items(
 def estimate_difference_of_means(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the difference between the means of two arrays, with a 95 % interval. Values are averaged
-    within items first.
+    """Estimate the difference between the means of two arrays, with a 95 % interval.
 
-    Both arrays have an entry for each of `items`, NaN where an entry belongs to the other array or to
-    neither.
+    Values are averaged within items first. Both arrays have an entry for each of `items`, NaN where an entry
+    belongs to the other array or to neither.
     """
     first = average_within_items(values, items)
     second = average_within_items(other_values, items)

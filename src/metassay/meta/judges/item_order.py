@@ -22,8 +22,9 @@ _ROWS_PER_BLOCK = 500  # outputs that are compared with all others at a time
 
 @dataclass(frozen=True)
 class JudgeAndHumanItemScores:
-    """Scores of a judge and of humans for items with one output each. Items without both scores are left
-    out.
+    """Scores of a judge and of humans for items with one output each.
+
+    Items without both scores are left out.
     """
 
     judge_scores: FloatArray
@@ -34,8 +35,7 @@ class JudgeAndHumanItemScores:
     def estimate_judge_accuracy(
         self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
-        """Estimate how often a judge orders two outputs as humans do, over all pairs of outputs or of
-        selected outputs.
+        """Estimate how often a judge orders two outputs as humans do, over all or selected outputs.
 
         `bootstrap` is not used: the interval needs no resamples.
         """
@@ -77,10 +77,9 @@ def estimate_share_of_pairs_ordered_like_humans(
 def _count_pairs_ordered_like_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Count the pairs of each output with other outputs, and how many of these a judge orders as humans do. A
-    tie of the judge counts half.
+    """Count for each output its pairs with other outputs, and those that a judge orders as humans do.
 
-    Returns the number of equally ordered pairs, then the number of all pairs.
+    A tie of the judge counts half. Returns the number of equally ordered pairs, then the number of all pairs.
     """
     correct_pair_counts = np.zeros(len(judge_scores))
     pair_counts = np.zeros(len(judge_scores))

@@ -66,8 +66,7 @@ class JudgeVerdicts:
 
 @dataclass(frozen=True)
 class VerdictAccuracies:
-    """Accuracy of each verdict of a judge, from 0 (wrong) to 1 (right), with the item that the verdict is
-    about.
+    """Accuracy of each verdict of a judge, from 0 (wrong) to 1 (right), with the item of the verdict.
 
     `label_positions` says where the context label of each verdict is: the position of a verdict, or of an
     item.
@@ -107,8 +106,9 @@ class JudgeMeasures:
 def evaluate_pairwise_judge(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
-    """Measure accuracy, consistency and biases of a judge that says which of two outputs is better. It
-    may be asked in one order or in both.
+    """Measure accuracy, consistency and biases of a judge that says which of two outputs is better.
+
+    The judge may be asked in one order or in both.
     """
     combined = combine_verdicts_of_both_orders(
         verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties
@@ -141,8 +141,9 @@ def _estimate_length_bias(
     longer_outputs: FloatArray,
     bootstrap: ClusterBootstrap,
 ) -> ItemEstimate:
-    """Estimate whether a judge favours long outputs: its accuracy where the better output is longer,
-    minus its accuracy where it is shorter.
+    """Estimate whether a judge favours long outputs.
+
+    It is the accuracy where the better output is longer minus the accuracy where it is shorter.
     """
     is_known = ~np.isnan(longer_outputs) & np.isin(gold_labels, (0.0, 1.0))
     better_is_longer = is_known & (gold_labels == longer_outputs)
@@ -185,11 +186,11 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
 def evaluate_scoring_judge(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure accuracy and consistency of a judge that gives scores. Outputs of different systems for the
-    same item are compared.
+    """Measure accuracy and consistency of a judge that gives scores to outputs.
 
-    Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
-    base rates is ½, because without information both orders are equally likely.
+    Outputs of different systems for the same item are compared. Accuracy is over all pairs of outputs of an
+    item with different human scores. The accuracy expected from base rates is ½, because without information
+    both orders are equally likely.
     """
     pair_accuracies, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
     judge_accuracies = VerdictAccuracies(pair_accuracies, items, items.astype(np.int64))
@@ -205,10 +206,10 @@ def evaluate_scoring_judge(
 def evaluate_scoring_judge_across_items(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure accuracy and consistency of a judge that gives scores, for data with one output per item.
-    Outputs of different items are compared.
+    """Measure accuracy and consistency of a judge that gives scores, with one output per item.
 
-    Accuracy is over all pairs of outputs with different human scores.
+    Outputs of different items are compared. Accuracy is over all pairs of outputs with different human
+    scores.
     """
     items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
     judge_accuracies = JudgeAndHumanItemScores(judge_scores[items], human_scores[items], items)

@@ -31,8 +31,9 @@ PSEUDO_OUTPUTS = 0.5
 
 @dataclass(frozen=True)
 class ShareCorrection:
-    """Share of outputs that a judge calls good, before and after correction for its errors, with a 95 %
-    interval.
+    """Share of outputs that a judge calls good, before and after correction for its errors.
+
+    The corrected share has a 95 % interval.
     """
 
     value: float
@@ -48,10 +49,10 @@ class ShareCorrection:
 def correct_share_for_judge_errors(
     share: FloatArray, sensitivity: FloatArray, specificity: FloatArray
 ) -> FloatArray:
-    """Correct the share of outputs that a judge calls good, given how often it recognises good and bad
-    outputs (Rogan and Gladen, 1978).
+    """Correct the share of outputs that a judge calls good for the errors of the judge.
 
-    (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
+    Its sensitivity and specificity say how often it recognises good and bad outputs (Rogan and Gladen, 1978).
+    The result is (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
     """
     information = sensitivity + specificity - 1
     undefined = np.full(np.shape(information), np.nan)
@@ -62,10 +63,10 @@ def correct_share_for_judge_errors(
 def estimate_corrected_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
-    """Estimate the true share of good outputs from the verdicts of a judge. Human labels of some outputs tell
-    how often the judge errs.
+    """Estimate the true share of good outputs from the verdicts of a judge.
 
-    Verdicts are 1 (good), 0 (bad) or ½ (undecided); gold labels are 1, 0, or NaN without a label.
+    Human labels of some outputs tell how often the judge errs. Verdicts are 1 (good), 0 (bad) or ½
+    (undecided); gold labels are 1, 0, or NaN without a label.
     """
     is_read = ~np.isnan(verdicts)
     verdicts = verdicts[is_read]

@@ -108,9 +108,7 @@ def estimate_judge_bias_relative_to_other_judges(
 def _compute_t_interval_and_p_value(
     estimate: float, standard_error: float, degrees_of_freedom: float
 ) -> FamilyPreference:
-    """Compute the interval and the p-value of an estimate from its standard error, by Student's t
-    distribution.
-    """
+    """Compute the interval and p-value of an estimate by Student's t distribution."""
     if standard_error <= _ROUNDING:
         # a judge without any error, for instance one that repeats the human scores
         return FamilyPreference(estimate, estimate, estimate, float(abs(estimate) <= _ROUNDING))
@@ -141,7 +139,10 @@ def _subtract_projection_on_basis(values: FloatArray, orthonormal_basis: FloatAr
 
 
 def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
-    """Replace each score by the quantile of the normal distribution for its rank. Equal scores stay equal."""
+    """Replace each score by the quantile of the normal distribution for its rank.
+
+    Equal scores stay equal.
+    """
     _, positions, counts = np.unique(scores, return_inverse=True, return_counts=True)
     middle_ranks = np.cumsum(counts) - (counts - 1) / 2
     return np.asarray(ndtri((middle_ranks - 0.5) / len(scores))[positions])
@@ -150,10 +151,10 @@ def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
 def _subtract_mean_of_other_judges(
     scores_by_judge: FloatArray, judge: int, resample_counts: Counts
 ) -> FloatArray:
-    """Compute how much higher one judge rates each system than the other judges do on average, on each
-    resample of the items.
+    """Compute how much higher one judge rates each system than the other judges do.
 
-    The mean scores of each judge are standardised over systems first.
+    Returns one row for each resample of the items. The mean scores of each judge are standardised over
+    systems first.
     """
     z = np.stack(
         [
@@ -201,8 +202,9 @@ def _average_system_scores_on_resamples(judge_scores: FloatArray, resample_count
 def _compare_model_family_with_other_systems(
     system_deviations: FloatArray, is_in_family: BoolArray
 ) -> FloatArray:
-    """Compute for each resample the mean over the systems of one family minus the mean over all other
-    systems.
+    """Compute the mean over the systems of a family minus the mean over all other systems.
+
+    There is one value for each resample.
     """
     family_mean = mean_ignoring_nan(system_deviations[:, is_in_family], axis=1)
     other_mean = mean_ignoring_nan(system_deviations[:, ~is_in_family], axis=1)

@@ -20,9 +20,7 @@ DEFAULT_CONTEXTS = ("subset", "category", "domain", "lp", "language")
 
 
 class VerdictArrays:
-    """A table of verdicts of judges, which can be converted to arrays with one position for each item and
-    system.
-    """
+    """A table of verdicts that can be converted to arrays, with one position for each item and system."""
 
     def __init__(self, table: VerdictTable) -> None:
         self.table = table
@@ -50,8 +48,9 @@ class VerdictArrays:
 
     @cached_property
     def verdicts_by_system(self) -> pl.DataFrame | None:
-        """Table of verdicts with one system in each row, or None if systems are not named. A preference
-        between two systems becomes two rows.
+        """Table of verdicts with one system in each row, or None if systems are not named.
+
+        A preference between two systems becomes two rows.
         """
         frame = self.table.frame
         if self.table.kind != PAIRWISE:
@@ -73,8 +72,9 @@ class VerdictArrays:
         return sorted(self.verdicts_by_system["system"].drop_nulls().unique())
 
     def average_verdicts_by_output(self, judge: str, column: str = "value") -> FloatArray:
-        """Average the verdicts of one judge on each output. Returns a matrix of systems and items, with
-        NaN for outputs without a verdict.
+        """Average the verdicts of one judge on each output.
+
+        Returns a matrix of systems and items, with NaN for outputs without a verdict.
         """
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         if self.verdicts_by_system is None:
@@ -89,7 +89,10 @@ class VerdictArrays:
 
     @cached_property
     def human_score_matrix(self) -> FloatArray:
-        """Human scores of all outputs, with systems in rows and items in columns. A missing score is NaN."""
+        """Human scores of all outputs, with systems in rows and items in columns.
+
+        A missing score is NaN.
+        """
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         for judge in self.judges:
             gold = self.average_verdicts_by_output(judge, "gold")
@@ -98,12 +101,18 @@ class VerdictArrays:
 
     @cached_property
     def has_one_output_per_item(self) -> bool:
-        """Whether every item has only one output, so that only outputs of different items can be compared."""
+        """Whether every item has only one output.
+
+        Then only outputs of different items can be compared.
+        """
         question = [name for name in QUESTION_COLUMNS if name in self.table.frame.columns]
         return self.table.frame.select(question).n_unique() == len(self.items)
 
     def average_judge_verdicts_by_item(self, judge: str) -> FloatArray:
-        """Average the verdicts of one judge on each item. An item without a verdict gets NaN."""
+        """Average the verdicts of one judge on each item.
+
+        An item without a verdict gets NaN.
+        """
         return self._average_column_by_item(self.get_verdicts_of_judge(judge), "value")
 
     @cached_property
@@ -122,8 +131,9 @@ class VerdictArrays:
 
     @cached_property
     def model_family_of_system(self) -> dict[str, str]:
-        """Dictionary from each system to its family, such as a series of models. It is empty if no family is
-        known.
+        """Dictionary from each system to its family, such as a series of models.
+
+        It is empty if no family is known.
         """
         if self.verdicts_by_system is None or "family" not in self.verdicts_by_system.columns:
             return {}
@@ -148,9 +158,7 @@ class VerdictArrays:
         return dict(families.sort("judge").iter_rows())
 
     def get_ratings_of_judge_and_humans(self, judge: str) -> tuple[FloatArray, FloatArray]:
-        """Return the ratings that a judge gave to outputs, and the ratings that each human rater gave to
-        the same outputs.
-        """
+        """Return the ratings that a judge gave to outputs, and those of each human rater."""
         rows = self.get_verdicts_of_judge(judge)
         raters = self.table.raters
         question = [name for name in QUESTION_COLUMNS if name in rows.columns]
@@ -171,8 +179,9 @@ class VerdictArrays:
     def get_context_of_each_verdict(
         self, context_column: str, verdict_rows: pl.DataFrame
     ) -> list[str | None]:
-        """Return the context (such as the domain) of each verdict. For a judge that gives scores, return
-        the context of each item.
+        """Return the context, such as the domain, of each verdict.
+
+        For a judge that gives scores, return the context of each item.
         """
         if context_column not in self.table.frame.columns:
             raise UnknownName("column", context_column, self.table.metadata)
@@ -187,8 +196,9 @@ class VerdictArrays:
         return [values_by_item[item][0] for item in self.items]
 
     def choose_default_contexts(self) -> tuple[str, ...]:
-        """List the columns that are contexts by default: those with several values and a known name, such as
-        domain.
+        """List the columns that are contexts by default.
+
+        They have several values and a known name, such as domain.
         """
         return tuple(name for name in self.table.metadata if self._is_context_column_by_default(name))
 
@@ -208,8 +218,9 @@ class VerdictArrays:
 
 
 def _add_system_column_for_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
-    """Add a column that names the system of the first or second output of each pair, and a column with the
-    family of the system if known.
+    """Add a column that names the system of the first or second output of each pair.
+
+    A column with the family of the system is added if it is known.
     """
     system = pair_verdicts.with_columns(system=pl.col(f"system_{output_number}"))
     family = f"family_{output_number}"
@@ -224,8 +235,9 @@ def combine_repeated_judge_verdicts(verdict_expression: pl.Expr) -> pl.Expr:
 
 
 def _get_float_column(table: pl.DataFrame, column_name: str) -> FloatArray:
-    """Return a column of a table as an array of floats. Missing values are NaN, and so are all values of
-    a missing column.
+    """Return a column of a table as an array of floats.
+
+    Missing values are NaN, and so are all values of a missing column.
     """
     if column_name not in table.columns:
         return np.full(table.height, np.nan)
@@ -240,8 +252,9 @@ def _find_positions_in_sorted_names(names: pl.Series, sorted_names: Sequence[str
 
 
 def _number_distinct_rows(table: pl.DataFrame, column_names: Sequence[str]) -> NDArray[np.int32]:
-    """Number the rows of a table from 0, so that rows with equal values in the given columns get the same
-    number.
+    """Number the rows of a table from 0.
+
+    Rows with equal values in the given columns get the same number.
     """
     numbers = table.select(pl.struct(column_names).rank("dense").cast(pl.Int32) - 1).to_series()
     codes: NDArray[np.int32] = numbers.to_numpy()
