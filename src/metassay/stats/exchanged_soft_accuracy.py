@@ -43,8 +43,9 @@ def compute_soft_accuracy_differences_after_exchange(
 ) -> Float32Array:
     """Compute how much two metrics differ in soft pairwise accuracy after an exchange of single scores.
 
-    Here system i under one metric is compared with system j under the other, so products between all metrics
-    are needed: per draw one symmetric product over the exchanged segments, or over all cells.
+    After the exchange, system i may have a score of one metric and system j one of the other, so products
+    between all metrics are needed: per draw one symmetric product over the exchanged segments, or over all
+    cells.
     """
     by_segment = np.ascontiguousarray(metric_scores.astype(np.float32).reshape(-1, metric_scores.shape[2]).T)
     products = by_segment.T @ by_segment

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
+from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, LEVEL, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.meta.decisions.system_estimates import estimate_human_means_from_labelled_items
 from metassay.stats.labels_saved import compute_system_differences
-
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)
