@@ -14,11 +14,7 @@ from metassay.data.score_cautions import warn_if_score_scales_differ
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores, choose_human_score
 from metassay.errors import InputError, InputLocation, UnknownName
-from metassay.meta.decisions.labelled_scores import (
-    ITEM,
-    LabelledScores,
-    detect_labelling_unit,
-)
+from metassay.meta.decisions.labelled_scores import ITEM, LabelledScores, detect_labelling_unit
 from metassay.options import split_comma_separated_names
 from metassay.stats.arrays import FloatArray, convert_labels_to_integers
 from metassay.workflows.options import AnnotateOptions, EstimateOptions
