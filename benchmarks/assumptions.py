@@ -21,7 +21,7 @@ from metassay.stats import intervals, label_permutation, multiplicity, soft_accu
 from metassay.stats.sign_flip import (
     compute_normal_p_values,
     compute_sign_flip_p_values,
-    estimate_normal_approximation_errors_of_p_values,
+    estimate_normal_p_value_errors,
 )
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -64,7 +64,7 @@ def measure_heavy_tails(limit):
     worst = 0.0
     for _ in range(60):
         scores = rng.standard_t(rng.uniform(1.2, 6), (8, int(rng.integers(20, 300))))
-        if np.abs(estimate_normal_approximation_errors_of_p_values(scores)).mean() <= limit:
+        if np.abs(estimate_normal_p_value_errors(scores)).mean() <= limit:
             drawn = compute_sign_flip_p_values(scores, np.random.default_rng(1), 20_000)
             worst = max(worst, float(np.abs(drawn - compute_normal_p_values(scores)).mean()))
     return worst

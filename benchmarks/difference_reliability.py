@@ -20,7 +20,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.decisions.agreement_curves import (
     OUTPUTS,
     SYSTEMS,
-    estimate_human_agreement_by_score_difference,
+    estimate_agreement_curves,
 )
 from metassay.results.rank import AgreementCurve
 from metassay.stats.sign_flip import compute_normal_p_values
@@ -88,9 +88,7 @@ def predict_outputs(curve: AgreementCurve, scores: ScoreArrays, metric: int) -> 
 def main(splits: int = 5) -> None:
     predictions: dict[tuple[str, str], Predictions] = {}
     for held_out, fitted, predicted in list_splits(splits):
-        for curve in estimate_human_agreement_by_score_difference(
-            fitted, METRICS, dataset="", context="global"
-        ):
+        for curve in estimate_agreement_curves(fitted, METRICS, dataset="", context="global"):
             predict = predict_systems if curve.between == SYSTEMS else predict_outputs
             rows = predict(curve, predicted, METRICS.index(curve.metric))
             predictions.setdefault((curve.between, held_out), []).extend(rows)

@@ -12,7 +12,7 @@ from metassay.stats.sign_flip import (
     compute_normal_p_values,
     compute_p_values_like_mt_metrics_eval,
     compute_sign_flip_p_values,
-    estimate_normal_approximation_errors_of_p_values,
+    estimate_normal_p_value_errors,
     find_better_system_of_each_pair,
     sum_under_random_signs,
 )
@@ -111,7 +111,5 @@ def test_the_error_of_the_closed_form_is_about_what_enumeration_shows():
     sums = np.array(list(itertools.product([-1, 1], repeat=12))) @ d
     exact = ((sums > d.sum() + 1e-9).mean() + (sums > d.sum() - 1e-9).mean()) / 2
     normal = compute_normal_p_values(scores)[0]
-    assert estimate_normal_approximation_errors_of_p_values(scores)[0] == pytest.approx(
-        normal - exact, rel=0.5
-    )
-    assert estimate_normal_approximation_errors_of_p_values(scores[:, :1] * np.zeros((2, 1)))[0] == 0
+    assert estimate_normal_p_value_errors(scores)[0] == pytest.approx(normal - exact, rel=0.5)
+    assert estimate_normal_p_value_errors(scores[:, :1] * np.zeros((2, 1)))[0] == 0

@@ -1,7 +1,7 @@
 """Correlations of score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
 
 NaN where a statistic is undefined, as for a vector that never varies. `correlate` takes two vectors of any
-length; `correlate_system_scores` and `compute_system_correlation_differences_after_exchange` take many short
+length; `correlate_system_scores` and `compute_system_correlation_differences` take many short
 ones, the mean scores of systems.
 """
 
@@ -127,7 +127,7 @@ def correlate_system_scores(
     return values.reshape(outer)
 
 
-def compute_system_correlation_differences_after_exchange(
+def compute_system_correlation_differences(
     correlation_name: str, human_means: FloatArray, metric_scores: FloatArray, score_exchanges: ScoreExchanges
 ) -> Float32Array:
     """Compute how much two metrics differ in correlation with human scores after an exchange of scores.
@@ -150,8 +150,9 @@ def compute_system_correlation_differences_after_exchange(
 
 
 def _get_correlation_number(correlation_name: str) -> int:
-    """Return the integer that stands for the name of a correlation in compiled code. An unknown name raises
-    an error.
+    """Return the integer that stands for the name of a correlation in compiled code.
+
+    An unknown name raises an error.
     """
     if correlation_name not in STATISTICS:
         raise UnknownName("statistic", correlation_name, STATISTICS)
@@ -232,8 +233,9 @@ def _pearson_correlation(x: FloatArray, y: FloatArray) -> float:
 
 @kernel
 def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
-    """Rank values in ascending order from 1. Values that are equal within the tolerance share the mean of
-    their ranks.
+    """Rank values in ascending order from 1. Equal values share the mean of their ranks.
+
+    Values are equal if they differ by at most the tolerance.
     """
     ranks = np.empty(len(values))
     largest_tie = tolerance * np.abs(values).max()

@@ -47,9 +47,7 @@ def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Fl
     return counts
 
 
-def compute_tie_calibrated_accuracy_differences(
-    correct_pair_counts: Float32Array, pair_count: float
-) -> FloatArray:
+def compute_tie_calibrated_differences(correct_pair_counts: Float32Array, pair_count: float) -> FloatArray:
     """Compute how much every two metrics differ in accuracy, each with its best tie threshold.
 
     `correct_pair_counts` comes from `count_right_pairs`; `pair_count` is the number of pairs of outputs.
@@ -60,7 +58,7 @@ def compute_tie_calibrated_accuracy_differences(
     return differences
 
 
-def compute_tie_calibrated_accuracy_differences_after_exchange(
+def compute_tie_calibrated_differences_after_exchange(
     correct_pair_counts: Float32Array, pair_count: float, score_exchanges: ScoreExchanges
 ) -> Float32Array:
     """Compute how much every two metrics differ in accuracy after they exchange the scores of segments.
@@ -71,7 +69,7 @@ def compute_tie_calibrated_accuracy_differences_after_exchange(
     exchanged_pair_counts = np.stack([mask @ metric_counts for metric_counts in correct_pair_counts], axis=1)
     metrics = len(correct_pair_counts)
     differences = np.empty((len(score_exchanges), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _fill_tie_calibrated_accuracy_differences(
+    _fill_tie_calibrated_differences(
         correct_pair_counts.sum(axis=1), exchanged_pair_counts, np.float32(1.0 / pair_count), differences
     )
     return differences
@@ -92,7 +90,7 @@ def _choose_candidate_tie_thresholds(scores: FloatArray, first: LongArray, secon
 
 
 @kernel
-def _fill_tie_calibrated_accuracy_differences(
+def _fill_tie_calibrated_differences(
     correct_pair_counts: Float32Array,
     exchanged_pair_counts: Float32Array,
     share_of_one_pair: np.float32,

@@ -89,10 +89,10 @@ def select_candidates_that_may_be_best(
 def _compute_standard_errors_of_row_differences(
     resample_deviations: FloatArray, smallest_standard_error: float
 ) -> FloatArray:
-    """Compute the standard deviation of the difference between every two rows, but at least
-    `smallest_standard_error`.
+    """Compute the standard error of the difference between every two rows.
 
-    A smaller one comes from two candidates that happen never to differ.
+    It is at least `smallest_standard_error`. A smaller one comes from two candidates that happen never to
+    differ.
     """
     centred = resample_deviations - resample_deviations.mean(axis=1, keepdims=True)
     covariances = centred @ centred.T / max(resample_deviations.shape[1], 1)

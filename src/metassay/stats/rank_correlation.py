@@ -38,13 +38,13 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
 
 
 def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute the AP correlation for an estimate with tied scores: the mean of `tau_ap` over all ways to
-    break the ties.
+    """Compute the AP correlation for an estimate with tied scores.
 
-    A tie group of t items behind q others fills the ranks q + 1 … q + t. With c the mean number of the q
-    items that the reference also puts above a member, and half of the group's earlier members right on
-    average, rank q + s contributes (c + (s - 1) / 2) / (q + s - 1) (Urbano and Marrero, 2017). Ties in the
-    reference raise `TiedScores`; an estimate that is all tied is undefined.
+    It is the mean of `tau_ap` over all ways to break the ties. A tie group of t items behind q others fills
+    the ranks q + 1 … q + t. With c the mean number of the q items that the reference also puts above a
+    member, and half of the group's earlier members right on average, rank q + s contributes (c + (s - 1) / 2)
+    / (q + s - 1) (Urbano and Marrero, 2017). Ties in the reference raise `TiedScores`; an estimate that is
+    all tied is undefined.
 
     >>> tau_ap_a([3, 2, 1], [2, 2, 1])
     0.5
@@ -122,9 +122,7 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
 def _convert_to_checked_vectors(
     reference_scores: ArrayLike, estimated_scores: ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    """Convert two score vectors to arrays, and raise an error unless they are finite and have the same length
-    of at least two.
-    """
+    """Convert two score vectors to arrays. Raise an error unless they are finite and equally long."""
     x = np.asarray(reference_scores, dtype=np.float64)
     y = np.asarray(estimated_scores, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
@@ -263,9 +261,7 @@ def _compute_weighted_tau_of_columns(x: FloatArray, y: FloatArray) -> FloatArray
 
 
 def _compute_tau_with_item_weights(x: FloatArray, y: FloatArray, item_weights: FloatArray) -> FloatArray:
-    """Compute Kendall's tau of the columns of two arrays, where the weight of a pair is the sum of the
-    weights of its items.
-    """
+    """Compute Kendall's tau of columns, where the weight of a pair is the sum of its item weights."""
     agreement, untied_x, untied_y = np.zeros((3, x.shape[1]))
     for i in range(1, len(x)):
         for j in range(i):
@@ -279,9 +275,7 @@ def _compute_tau_with_item_weights(x: FloatArray, y: FloatArray, item_weights: F
 
 
 def _find_signs_of_differences(first: FloatArray, second: FloatArray) -> NDArray[np.int8]:
-    """Return 1 where the first score is higher, -1 where the second is higher, and 0 where they are equal or
-    one is NaN.
-    """
+    """Return 1 where the first score is higher, -1 where the second is higher, else 0."""
     return (first > second).view(np.int8) - (first < second).view(np.int8)
 
 

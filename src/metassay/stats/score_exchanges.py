@@ -103,7 +103,7 @@ def _compute_standard_deviations(metric_scores: FloatArray) -> FloatArray:
     return np.where(varies, deviations, 0.0)
 
 
-def compute_statistic_differences_after_random_exchanges(
+def compute_differences_after_exchanges(
     statistic: ExchangeStatistic,
     exchange_kind: str,
     *,

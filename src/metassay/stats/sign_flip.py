@@ -74,7 +74,7 @@ def compute_normal_p_values_from_sums(
     return tail
 
 
-def estimate_normal_approximation_errors_of_p_values(scores: FloatArray) -> FloatArray:
+def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
     """Estimate the error of the normal approximation of the p-value of each pair of systems.
 
     Signs are symmetric, so the first term of the error is that of the kurtosis of the differences,

@@ -10,7 +10,7 @@ from metassay.stats.sign_flip import (
     compute_normal_p_values,
     compute_normal_p_values_from_sums,
     compute_sign_flip_p_values,
-    estimate_normal_approximation_errors_of_p_values,
+    estimate_normal_p_value_errors,
 )
 
 # Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips.
@@ -38,7 +38,7 @@ def estimate_soft_pairwise_accuracies(
     metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`. The value of a metric does not
     depend on the other metrics.
     """
-    is_inaccurate = average_approximation_errors_of_p_values(human_scores, metric_scores) > MAX_NORMAL_ERROR
+    is_inaccurate = average_normal_p_value_errors(human_scores, metric_scores) > MAX_NORMAL_ERROR
     values = np.empty(len(metric_scores))
     if not is_inaccurate.all():
         p_values = compute_normal_p_values(
@@ -52,15 +52,13 @@ def estimate_soft_pairwise_accuracies(
     return values
 
 
-def average_approximation_errors_of_p_values(
-    human_scores: FloatArray, metric_scores: FloatArray
-) -> FloatArray:
+def average_normal_p_value_errors(human_scores: FloatArray, metric_scores: FloatArray) -> FloatArray:
     """Estimate the error of the normal p-values of each metric, averaged over pairs of systems.
 
     It is the larger one of the error for the metric and that for the human scores.
     """
     scores = np.concatenate([human_scores[None], metric_scores])
-    mean_errors = np.abs(estimate_normal_approximation_errors_of_p_values(scores)).mean(axis=-1)
+    mean_errors = np.abs(estimate_normal_p_value_errors(scores)).mean(axis=-1)
     return np.asarray(np.maximum(mean_errors[0], mean_errors[1:]))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.decisions.agreement_curves import estimate_human_agreement_by_score_difference
+from metassay.meta.decisions.agreement_curves import estimate_agreement_curves
 from metassay.meta.people.discrimination import count_significant_metric_differences
 from metassay.meta.people.human_ceiling import estimate_agreement_between_raters
 from metassay.meta.people.meta_metrics.base import MetaMetric
@@ -159,15 +159,13 @@ def _estimate_human_agreement_by_score_difference(analysis_input: AnalysisInput)
     for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         metrics = tuple(data.cube.metric_scores)
-        curves += estimate_human_agreement_by_score_difference(
-            scores, metrics, dataset=dataset, context=GLOBAL, seed=seed
-        )
+        curves += estimate_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
         for column in analysis_input.context_columns:
             labels = np.array(data.cube.item_metadata[column], dtype=object)[data.is_scored_by_all_metrics]
             for context in sorted({label for label in labels if label is not None}):
                 is_inside = labels == context
                 if is_inside.sum() >= analysis_input.fewest_items:
-                    curves += estimate_human_agreement_by_score_difference(
+                    curves += estimate_agreement_curves(
                         scores.select_items_and_systems(items=is_inside),
                         metrics,
                         dataset=dataset,

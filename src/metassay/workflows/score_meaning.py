@@ -9,8 +9,8 @@ from metassay.data.directions import orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError, InputLocation
 from metassay.meta.decisions.difference_meaning import (
-    find_human_agreement_curve_of_metric,
-    predict_human_agreement_with_metric,
+    find_agreement_curve,
+    predict_human_agreement,
 )
 from metassay.meta.people.averages import remove_reference_suffix
 from metassay.metrics.base import Metric
@@ -35,7 +35,7 @@ def predict_how_often_people_agree(
         for cube in score_cubes:
             curve = _find_human_agreement_curve(result.analyses.thresholds or [], metric, cube)
             scores = orient_scores(cube.metric_scores[metric.spec], higher_is_better=metric.higher_is_better)
-            meanings += predict_human_agreement_with_metric(
+            meanings += predict_human_agreement(
                 scores,
                 cube.systems,
                 curve,
@@ -77,4 +77,4 @@ def _find_human_agreement_curve(
         for curve in agreement_curves
         if remove_reference_suffix(curve.metric).lower() in {name.lower() for name in names}
     ]
-    return find_human_agreement_curve_of_metric(agreement_curves, names, score_cube.dataset)
+    return find_agreement_curve(agreement_curves, names, score_cube.dataset)

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.agreement_curves import estimate_human_agreement_by_score_difference
+from metassay.meta.decisions.agreement_curves import estimate_agreement_curves
 from metassay.meta.decisions.output_differences import estimate_agreement_on_output_pairs
 from metassay.meta.decisions.system_differences import (
     compute_human_preferences_on_resamples,
@@ -53,9 +53,7 @@ def test_the_slope_maximises_the_likelihood() -> None:
 
 def test_thresholds_lie_on_the_curve_and_are_ordered() -> None:
     scores = simulate_scores(1)
-    systems, outputs = estimate_human_agreement_by_score_difference(
-        scores, ["m"], dataset="d", context="global"
-    )
+    systems, outputs = estimate_agreement_curves(scores, ["m"], dataset="d", context="global")
     for curve in (systems, outputs):
         differences = [row.difference for row in curve.thresholds if row.difference is not None]
         assert differences == sorted(differences)
@@ -68,9 +66,7 @@ def test_thresholds_lie_on_the_curve_and_are_ordered() -> None:
 
 
 def test_nothing_is_said_beyond_the_largest_difference() -> None:
-    systems, outputs = estimate_human_agreement_by_score_difference(
-        simulate_scores(2), ["m"], dataset="d", context="global"
-    )
+    systems, outputs = estimate_agreement_curves(simulate_scores(2), ["m"], dataset="d", context="global")
     for curve in (systems, outputs):
         assert curve.find_human_agreement_with_difference(-curve.largest_difference) is not None
         assert curve.find_human_agreement_with_difference(curve.largest_difference * 1.001) is None
@@ -80,9 +76,7 @@ def test_nothing_is_said_beyond_the_largest_difference() -> None:
 def test_a_metric_that_prefers_the_worse_has_no_threshold() -> None:
     scores = simulate_scores(3)
     reversed_scores = ScoreArrays(scores.human, -scores.human[None])
-    for curve in estimate_human_agreement_by_score_difference(
-        reversed_scores, ["m"], dataset="d", context="global"
-    ):
+    for curve in estimate_agreement_curves(reversed_scores, ["m"], dataset="d", context="global"):
         assert curve.accuracy < 0.1
         assert [threshold.difference for threshold in curve.thresholds] == [None, None, None]
 
@@ -90,7 +84,7 @@ def test_a_metric_that_prefers_the_worse_has_no_threshold() -> None:
 def test_a_constant_metric_has_no_curve() -> None:
     scores = simulate_scores(4)
     constant = ScoreArrays(scores.human, np.ones_like(scores.metrics))
-    assert estimate_human_agreement_by_score_difference(constant, ["m"], dataset="d", context="global") == []
+    assert estimate_agreement_curves(constant, ["m"], dataset="d", context="global") == []
 
 
 def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -> None:
@@ -98,9 +92,7 @@ def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -
     predicted = []
     observed = []
     for seed in range(40):
-        curve = estimate_human_agreement_by_score_difference(
-            simulate_scores(seed), ["m"], dataset="d", context="global"
-        )[0]
+        curve = estimate_agreement_curves(simulate_scores(seed), ["m"], dataset="d", context="global")[0]
         new = simulate_scores(1000 + seed)
         first, second = np.triu_indices(len(new.human), 1)
         means = new.metrics[0].mean(axis=1)

@@ -20,7 +20,7 @@ OUTPUTS = "outputs"
 FEWEST_SYSTEMS = 3
 
 
-def estimate_human_agreement_by_score_difference(
+def estimate_agreement_curves(
     scores: ScoreArrays,
     metric_names: Sequence[str],
     *,

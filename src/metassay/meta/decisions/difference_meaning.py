@@ -21,7 +21,7 @@ from metassay.text.languages import parse_language
 SMALLEST_SHARE_OF_ITEMS = 0.5
 
 
-def find_human_agreement_curve_of_metric(
+def find_agreement_curve(
     agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
     """Find the curve that tells how often people agree with score differences of a metric.
@@ -40,7 +40,7 @@ def find_human_agreement_curve_of_metric(
     return candidates[0] if len(candidates) == 1 else None
 
 
-def predict_human_agreement_with_metric(
+def predict_human_agreement(
     metric_scores: FloatArray,
     systems: Sequence[str],
     agreement_curve: AgreementCurve | None,
@@ -89,9 +89,7 @@ def predict_human_agreement_with_metric(
 def _explain_missing_prediction(
     agreement_curve: AgreementCurve | None, dataset: str, difference: float, item_count: int
 ) -> str | None:
-    """Return the reason why it is unknown how often people would agree with a score difference, or None if it
-    is known.
-    """
+    """Return the reason why agreement with a score difference cannot be predicted, or None if it can."""
     if agreement_curve is None:
         return "the run has no curve for this metric and data set"
     # Curves of one language pair predict another one wrongly by up to 7 percentage points.

@@ -49,7 +49,7 @@ def choose_items_to_label(
     )
     sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
     is_labelled = np.bincount(labelled_scores.unit_of_item, labelled_scores.labelled_items, unit_count) > 0
-    earlier = _get_labelling_probabilities_of_previous_rounds(labelled_scores, is_labelled)
+    earlier = _get_earlier_probabilities(labelled_scores, is_labelled)
     # A share of uniform draws bounds the weights 1 / probability, should the predicted errors be wrong.
     rates = (1 - UNIFORM_SHARE) * errors / errors.sum() + UNIFORM_SHARE * sizes / sizes.sum()
     # Also computed for labelled units: the probability of either round needs it.
@@ -139,9 +139,7 @@ def _measure_metric_errors_on_labelled_items(
     return np.asarray(np.sqrt(means))
 
 
-def _get_labelling_probabilities_of_previous_rounds(
-    labelled_scores: LabelledScores, is_labelled_unit: BoolArray
-) -> FloatArray:
+def _get_earlier_probabilities(labelled_scores: LabelledScores, is_labelled_unit: BoolArray) -> FloatArray:
     """Return the probability that each item or document was labelled in an earlier round.
 
     If the probabilities are unknown, all are taken to be equal.

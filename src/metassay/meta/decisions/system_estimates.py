@@ -114,8 +114,9 @@ def _estimate_system_differences(
     seed: int,
     resample_count: int,
 ) -> list[SystemDifference]:
-    """Estimate the difference in mean human score between every two systems, from items with labels for
-    both systems.
+    """Estimate the difference in mean human score between every two systems.
+
+    Only items with labels for both systems are used.
     """
     if len(systems_best_first) < 2:
         return []

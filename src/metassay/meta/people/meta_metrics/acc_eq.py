@@ -30,12 +30,12 @@ from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSett
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 from metassay.stats.exchanged_tie_calibration import (
-    compute_tie_calibrated_accuracy_differences,
-    compute_tie_calibrated_accuracy_differences_after_exchange,
+    compute_tie_calibrated_differences,
+    compute_tie_calibrated_differences_after_exchange,
     count_right_pairs,
 )
 from metassay.stats.score_exchanges import (
-    compute_statistic_differences_after_random_exchanges,
+    compute_differences_after_exchanges,
     standardize_metrics,
 )
 
@@ -82,9 +82,9 @@ class AccuracyWithTies(MetaMetric):
         if scores.clusters is not None:
             item_counts = counts.swapaxes(1, 2).astype(np.float64)
             counts = scores.sum_over_clusters(item_counts).swapaxes(1, 2).astype(np.float32)
-        observed = compute_tie_calibrated_accuracy_differences(counts, pair_count)
-        drawn = compute_statistic_differences_after_random_exchanges(
-            partial(compute_tie_calibrated_accuracy_differences_after_exchange, counts, pair_count),
+        observed = compute_tie_calibrated_differences(counts, pair_count)
+        drawn = compute_differences_after_exchanges(
+            partial(compute_tie_calibrated_differences_after_exchange, counts, pair_count),
             "perm-inputs",
             draws=settings.draws,
             systems=systems,

@@ -25,7 +25,7 @@ from metassay.meta.people.meta_metrics.metric_differences import (
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray, divide_or_nan
 from metassay.stats.score_exchanges import (
     ExchangeStatistic,
-    compute_statistic_differences_after_random_exchanges,
+    compute_differences_after_exchanges,
 )
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
@@ -259,7 +259,7 @@ def compute_differences_after_random_swaps(
     settings: ComparisonSettings,
 ) -> Float32Array:
     """Compute the differences between metrics after random swaps of their scores, for a permutation test."""
-    return compute_statistic_differences_after_random_exchanges(
+    return compute_differences_after_exchanges(
         compute_swapped_differences,
         settings.test,
         draws=settings.draws,

@@ -53,7 +53,7 @@ from metassay.stats.sign_flip import (
     compute_sign_flip_p_values,
     compute_weighted_p_values_of_system_pairs,
 )
-from metassay.stats.soft_accuracy import average_approximation_errors_of_p_values, soft_accuracy
+from metassay.stats.soft_accuracy import average_normal_p_value_errors, soft_accuracy
 
 METHODS = ("normal", "permutation", "mtme")
 
@@ -204,7 +204,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         correction), averaged over pairs of systems.
         """
         human_and_metrics = _sum_scores_by_cluster(scores)
-        return average_approximation_errors_of_p_values(human_and_metrics[0], human_and_metrics[1:])
+        return average_normal_p_value_errors(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute the soft pairwise accuracy of each metric on each of several subsets of the systems.

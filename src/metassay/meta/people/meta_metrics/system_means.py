@@ -9,7 +9,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import WeightedValues
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import (
-    compute_system_correlation_differences_after_exchange,
+    compute_system_correlation_differences,
     correlate_system_scores,
 )
 from metassay.stats.score_exchanges import ExchangeStatistic, ScoreExchanges, standardize_metrics
@@ -39,8 +39,6 @@ def build_function_comparing_swapped_system_means(statistic: str, scores: ScoreA
     cluster_sums = scores.sum_over_clusters(standardize_metrics(scores.metrics))
 
     def compare_swapped_metrics(swaps: ScoreExchanges) -> NDArray[np.float32]:
-        return compute_system_correlation_differences_after_exchange(
-            statistic, human_means, cluster_sums, swaps
-        )
+        return compute_system_correlation_differences(statistic, human_means, cluster_sums, swaps)
 
     return compare_swapped_metrics
