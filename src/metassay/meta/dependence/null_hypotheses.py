@@ -54,8 +54,10 @@ BATCH_NUMBERS = 2**19
 
 
 def choose_number_of_draws(metric_count: int) -> int:
-    """Choose how many draws a test makes by default, so that its smallest p-value can be significant after
-    Holm's correction for the number of metrics.
+    """Choose how many random draws a test makes by default, given the number of metrics.
+
+    With enough draws, the smallest p-value can be significant after Holm's correction for the number of
+    metrics.
 
     >>> choose_number_of_draws(43), choose_number_of_draws(58)
     (999, 2319)
