@@ -93,34 +93,27 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     fairest = min(leaders, key=lambda row: row["residual"])
     ranking = (
         f"- To rank systems, use one of these five metrics: {', '.join(row['metric'] for row in leaders)}. "
-        f"These five metrics ranked the systems of WMT23 best (soft pairwise accuracy, SPA, "
-        f"{leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). Of the five best metrics, "
-        f"{fairest['metric']} favours single systems least (residual {fairest['residual']:.0%})."
+        f"On WMT23, these five metrics agree best with people about the order of systems (soft pairwise "
+        f"accuracy {leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). Of the five metrics that rank "
+        f"systems best, {fairest['metric']} favours single systems least."
     )
     source = (
-        f"- If you have no reference translations, use {free['metric']} to rank systems "
-        f"(SPA {free['spa']:.3f}, rank {newest.index(free) + 1} of {len(newest)})."
+        f"- If you have no reference translations, use {free['metric']} to rank systems. On WMT23, "
+        f"{free['metric']} has rank {newest.index(free) + 1} of {len(newest)} metrics, although it reads no "
+        f"references."
     )
     return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
 
 
 def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
     """Describe the lexical metrics in both years."""
-    descriptions: list[str] = []
-    firsts: set[str] = set()
+    sentences = ["To rank systems, use a neural metric if you can run one."]
     for year, name in YEARS.items():
         metrics = _average_over_pairs([row for row in rows if row["year"] == year])
-        lexical = [row for row in metrics if row["local"] is not None]
-        firsts.add(lexical[0]["metric"])
-        above = sum(row["spa"] > lexical[0]["spa"] for row in metrics)
-        best = lexical[0]["metric"].removesuffix(", ours")
-        descriptions.append(
-            f"On {name}, {best} ranks systems best of all lexical metrics, but {above} of all {len(metrics)} "
-            f"metrics have a higher SPA."
+        best = next(row for row in metrics if row["local"] is not None)
+        above = sum(row["spa"] > best["spa"] for row in metrics)
+        sentences.append(
+            f"On {name}, {above} of all {len(metrics)} metrics rank systems better than "
+            f"{best['metric'].removesuffix(', ours')}, the best metric without a neural model."
         )
-    moved = (
-        " The best lexical metric (a metric without a neural model, such as BLEU) differs between years."
-        if len(firsts) > 1
-        else ""
-    )
-    return f"-{moved} {' '.join(descriptions)}"
+    return f"- {' '.join(sentences)}"
