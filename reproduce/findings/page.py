@@ -308,11 +308,11 @@ def render_family_table(results: Results) -> str:
         ],
         ["default variant of each family", *(render_interval(defaults[pair]["all"]) for pair in columns)],
         [
-            "pairs of metrics of different families",
+            "pairs of metrics of different families (τ-a)",
             *(render_interval(family_pairs[pair]["between"]) for pair in columns),
         ],
         [
-            "pairs of metrics of the same family",
+            "pairs of metrics of the same family (τ-a)",
             *(render_interval(family_pairs[pair]["within"]) for pair in columns),
         ],
     ]

@@ -98,9 +98,9 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
         f"systems best, {fairest['metric']} favours single systems least."
     )
     source = (
-        f"- If you have no reference translations, use {free['metric']} to rank systems. On WMT23, "
-        f"{free['metric']} has rank {newest.index(free) + 1} of {len(newest)} metrics, although it reads no "
-        f"references."
+        f"- If you have no reference translations, use {free['metric']} to rank systems. For ranking "
+        f"the systems of WMT23, {free['metric']} has rank {newest.index(free) + 1} of {len(newest)} metrics, "
+        f"although it reads no references."
     )
     return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
 
