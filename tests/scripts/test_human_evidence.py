@@ -53,4 +53,4 @@ def test_the_page_shows_the_counts_and_says_who_read() -> None:
         sums = [sum(float(row[verdict]) for row in rows) for verdict in VERDICTS]
         assert " | ".join(f"{total:.0f}" for total in sums) in page
     assert "biased selection" in page
-    assert "readings that were made by language models" in page.partition("##")[0]
+    assert "Language models, not people, compared" in page.partition("##")[0]
