@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import metassay
@@ -45,17 +47,16 @@ def test_the_citation_and_the_workflows_are_yaml_with_what_they_need() -> None:
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("seeds", "changed"), [((1, 1), "false"), ((1, None), "true")])
-def test_the_action_says_whether_something_changed(seeds, changed, tmp_path) -> None:
+@pytest.mark.parametrize("changed", ["false", "true"])
+def test_the_action_says_whether_something_changed(changed, tmp_path) -> None:
     """Its script, as the runner would start it, on two runs that are the same and on two that differ."""
     yaml = pytest.importorskip("yaml")
     settings = {"contexts": ["domain"], "perturbations": "removal", "resamples": 200, "permutations": 19}
     data = metassay.read(get_bundled_sample_path("mt"))
     metassay.assay(data, metrics="bleu,chrf", seed=1, out=tmp_path / "before", **settings)
-    if (
-        seeds[1] is None
-    ):  # a copy whose words are all in place but one is not like one that lost a fifth of them
-        settings["perturbations"] = "removal_20"
+    if changed == "true":  # metrics know nothing if the references have nothing to do with the outputs
+        references = pl.lit(["nothing in common"]).alias("references")
+        data = replace(data, outputs=data.outputs.with_columns(references))
     metassay.assay(data, metrics="bleu,chrf", seed=1, out=tmp_path / "after", **settings)
     action = yaml.safe_load((ROOT / ".github/actions/compare/action.yml").read_text(encoding="utf-8"))
     script = next(step["run"] for step in action["runs"]["steps"] if step.get("id") == "compare")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from metassay.cli import run_command_line as command
@@ -16,6 +19,7 @@ from metassay.workflows.compare import compare
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
+from metassay.workflows.watch import watch
 
 FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,insertion,swapping"}
 
@@ -69,18 +73,55 @@ def test_a_run_does_not_differ_from_itself(runs) -> None:
     assert {row.difference for row in same.comparisons[0].accuracies} == {0.0}
 
 
-def test_other_perturbations_are_a_change_and_another_seed_is_not(runs, capfd) -> None:
-    assert not compare(runs / "1", runs / "2").changed
-    moved = compare(runs / "1", runs / "3")
+def test_other_references_are_a_change_and_another_seed_is_not(runs, tmp_path, capfd) -> None:
+    """The references are data: the result says that they differ before it says what changed."""
+    arguments = ["compare", str(runs / "1"), str(runs / "2"), "--fail-on", "change"]
+    assert command(arguments) == 0
+    dataset = read(get_bundled_sample_path("mt"))
+    references = pl.lit(["nothing in common"])
+    other = replace(dataset, outputs=dataset.outputs.with_columns(references.alias("references")))
+    assay(other, metrics="bleu,chrf,length", seed=1, out=tmp_path / "other", **FAST)
+    moved = compare(runs / "1", tmp_path / "other")
     assert moved.changed
-    row = next(r for r in moved.comparisons[0].accuracies if (r.column, r.metric) == ("global", "length"))
-    assert row.after == 1
-    assert row.moved
-    arguments = ["compare", str(runs / "1"), str(runs / "3"), "--fail-on", "change"]
+    (comparison,) = moved.comparisons
+    assert comparison.shared_outputs.in_both == len(dataset)
+    assert comparison.shared_outputs.identical == 0
+    assert "and 0 also the same texts and scores" in comparison.warnings[0]
+    arguments[2] = str(tmp_path / "other")
+    capfd.readouterr()
     assert command(arguments) == 3
-    assert "length gained accuracy over all contexts: " in capfd.readouterr().out
+    assert "BLEU lost accuracy over all contexts: " in capfd.readouterr().out
     assert command([*arguments[:3], "--json"]) == 0
-    assert command(["compare", str(runs / "1"), str(runs / "2"), "--fail-on", "change"]) == 0
+
+
+def test_runs_with_other_options_are_not_compared(runs, tmp_path, capfd) -> None:
+    """A difference between accuracies on other pairs, or counted in another way, is no change of a metric."""
+    dataset = read(get_bundled_sample_path("mt"))
+    options_by_change = {
+        "pairs: perturbed before, human now": {"pairs": "human"},
+        "ties: strict before, half now": {"ties": "half"},
+        "per_output: 4 before, 1 now": {"per_output": 1},
+        "normalize: none before, english now": {"normalize": "english"},
+    }
+    for number, (change, options) in enumerate(options_by_change.items()):
+        folder = tmp_path / str(number)
+        assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder, **{**FAST, **options})
+        for command_name in ("compare", "watch"):
+            assert command([command_name, str(runs / "1"), str(folder), "--fail-on", "change"]) == 2
+            printed = capfd.readouterr()
+            assert f"because it was made with other options ({change})." in " ".join(printed.err.split())
+            assert "accuracy" not in printed.out
+    change = r"\(perturbations: removal, insertion, swapping before, removal now\)"
+    with pytest.raises(InputError, match=change):
+        compare(runs / "1", runs / "3")
+
+
+def test_options_that_do_not_change_what_is_measured_do_not_matter(runs, tmp_path) -> None:
+    dataset = read(get_bundled_sample_path("mt"))
+    options = {"resamples": 30, "permutations": 19, "perturbations": "swapping,insertion,removal"}
+    assay(dataset, metrics="bleu,ter", contexts=["domain"], seed=1, workers=1, out=tmp_path / "x", **options)
+    assert not compare(runs / "1", tmp_path / "x").changed
+    assert not watch(runs / "1", tmp_path / "x").changed
 
 
 def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
@@ -139,8 +180,10 @@ def test_warnings_name_data_and_metrics_of_only_one_run(runs, tmp_path, capfd) -
     assert "Unpaired comparison" in printed
 
 
-def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs) -> None:
-    assert [name[-1] for name in compare(runs).runs] == ["1", "2", "3"]
+def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs, tmp_path) -> None:
+    for name in ("b", "c", "a"):
+        shutil.copytree(runs / "1", tmp_path / name)
+    assert [name[-1] for name in compare(tmp_path).runs] == ["a", "b", "c"]
     with pytest.raises(InputError, match="only one run"):
         compare(runs / "1")
 

@@ -155,6 +155,20 @@ def test_a_judge_that_drifts_is_reported_and_other_runs_are_left_out(tmp_path) -
     jsonschema.validate(json.loads(result.to_json()), build_json_schema_of_output("watch"))
 
 
+def test_judge_runs_with_other_options_are_not_watched_together(tmp_path) -> None:
+    rows = [
+        {"item": str(item), "judge": "J", "swapped": swapped, "winner": 1 + item % 2, "better": 1}
+        for item in range(40)
+        for swapped in (False, True)
+    ]
+    metassay.judge(pl.DataFrame(rows), ties="half", out=tmp_path / "half")
+    metassay.judge(pl.DataFrame(rows), ties="half", seed=1, epsilon=0.1, out=tmp_path / "seed")
+    metassay.judge(pl.DataFrame(rows), ties="strict", out=tmp_path / "strict")
+    assert not metassay.watch(tmp_path / "half", tmp_path / "seed").changed
+    with pytest.raises(InputError, match=r"strict: .*half, .*\(ties: half before, strict now\)"):
+        metassay.watch(tmp_path / "half", tmp_path / "strict")
+
+
 def test_a_value_from_few_items_is_not_watched_and_the_result_says_so(runs, tmp_path):
     folder, _ = runs
     make_run(tmp_path / "small", 0.9, seed=99, items=29)

@@ -7,6 +7,7 @@ import msgspec
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS
 from metassay.reporting.terminal.blocks import Block, Line, Table, convert_sentences_to_lines, select_columns
+from metassay.reporting.wording import format_plural
 from metassay.results.assay import GLOBAL
 from metassay.results.compare import ChoiceChange, CompareContent, RunComparison, SharedOutputs
 from metassay.results.verdict import Claim
@@ -45,11 +46,12 @@ def describe_unshared_outputs_and_metrics(
 ) -> list[str]:
     """Say which outputs and metrics only one of two compared runs has."""
     sentences = []
-    if not shared_outputs.have_same_texts:
+    if not shared_outputs.are_identical:
+        before = format_plural(shared_outputs.before, "output")
         sentences.append(
-            f"The runs use different data: {shared_outputs.before} outputs before and {shared_outputs.after}"
-            f" now; {shared_outputs.in_both} have the same item and system, {shared_outputs.identical} of"
-            " them the same text. A change may come from the data, not from the metric."
+            f"The runs use different data: {before} before and {shared_outputs.after:,} now, of which"
+            f" {shared_outputs.in_both:,} have the same item and system and {shared_outputs.identical:,} also"
+            " the same texts and scores. A change may come from the data, not from the metric."
         )
     for metrics, run in (
         (comparison.metrics_only_before, "earlier"),

@@ -64,7 +64,9 @@ class ChoiceChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
-    """How many outputs each of two runs has, and how many of them are in both."""
+    """How many outputs each of two runs has, how many of them are in both, and how many of these are
+    identical: output, source and references, and with human pairs the human score.
+    """
 
     before: Count
     after: Count
@@ -77,8 +79,8 @@ class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
         return 0 < self.before == self.after == self.in_both
 
     @property
-    def have_same_texts(self) -> bool:
-        """Whether both runs have the same outputs with the same texts."""
+    def are_identical(self) -> bool:
+        """Whether both runs have the same outputs, with the same sources and references."""
         return 0 < self.before == self.after == self.identical
 
 

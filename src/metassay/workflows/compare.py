@@ -10,6 +10,7 @@ import polars as pl
 
 from metassay.errors import InputError, format_path_for_user
 from metassay.meta.contexts.run_comparison import compare_runs
+from metassay.options import HUMAN_PAIRS
 from metassay.reporting.comparison_sentences import (
     build_compare_verdict,
     describe_comparisons,
@@ -20,6 +21,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder
+from metassay.workflows.changed_options import read_configuration, reject_runs_with_other_options
 from metassay.workflows.cluster_accuracy_files import read_accuracy_sums_by_cluster
 from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable_file
 from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
@@ -46,7 +48,8 @@ def compare(*runs: str | Path) -> CompareResult:
     """Compare each of several finished assay runs with the run before it.
 
     `runs` are run folders, compared in the given order. A single folder that contains runs stands for
-    all of them, sorted by name.
+    all of them, sorted by name. Runs that were made with other options raise an error, except for options
+    that do not change what is measured, such as `resamples` and `seed`.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -80,8 +83,9 @@ def compare_run_folders(
     earlier_run: RunFolder, later_run: RunFolder, earlier_result: AssayContent, later_result: AssayContent
 ) -> RunComparison:
     """Compare the results of two assay runs. If both have the same items and systems, the accuracies are
-    compared item by item (or document by document).
+    compared item by item (or document by document). Runs that measured different things raise an error.
     """
+    reject_runs_with_other_options(earlier_run, later_run)
     shared = _count_outputs_in_both_runs(earlier_run, later_run)
     credits_before = None
     credits_after = None
@@ -104,25 +108,33 @@ def compare_run_folders(
 
 
 def _count_outputs_in_both_runs(earlier_run: RunFolder, later_run: RunFolder) -> SharedOutputs:
-    """Count the outputs of two runs that have the same item and system, and how many of these also have the
-    same text.
+    """Count the outputs of two runs that have the same item and system, and how many of these are identical:
+    their texts, and the human scores that pairs are made from.
     """
     old = _read_output_hashes(earlier_run)
     new = _read_output_hashes(later_run)
     key = ["item", "system"]
     same_key = old.join(new, on=key, how="semi")
-    same_text = old.join(new, on=[*key, "text"], how="semi")
+    identical = old.join(new, on=[*key, "content"], how="semi")
     return SharedOutputs(
-        before=old.height, after=new.height, in_both=same_key.height, identical=same_text.height
+        before=old.height, after=new.height, in_both=same_key.height, identical=identical.height
     )
 
 
 def _read_output_hashes(run_folder: RunFolder) -> pl.DataFrame:
-    """Read the item, the system and a hash of the text of every output of a run."""
+    """Read the item and the system of every output of a run, and a hash of what was compared: its texts, and
+    its human score if pairs are made from human scores.
+    """
     file = run_folder.find_intact_file(OUTPUTS_FILE)
     if file is None:
-        return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "text": pl.UInt64})
+        return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "content": pl.UInt64})
+    compared = {"output", "source", "references", "worse"}
+    configuration = read_configuration(run_folder)
+    if configuration.get("pairs") == HUMAN_PAIRS:
+        compared.add(str(configuration.get("human")))
     with report_unreadable_file(file):
         outputs = pl.scan_parquet(file, glob=False)
+        columns = sorted(compared.intersection(outputs.collect_schema().names()))
         names = pl.col("item", "system").cast(pl.String)
-        return outputs.select(names, pl.col("output").hash().alias("text")).unique().collect()
+        content = pl.struct(columns).hash().alias("content")
+        return outputs.select(names, content).unique().collect()

@@ -42,6 +42,7 @@ from metassay.results.watch import (
 )
 from metassay.store.files import write_bytes
 from metassay.store.run_folder import RunFolder
+from metassay.workflows.changed_options import reject_runs_with_other_options
 from metassay.workflows.run_files import find_run_folders, get_run_command
 from metassay.workflows.watched_runs import (
     MEASURED_COMMANDS,
@@ -101,6 +102,7 @@ def watch(*runs: str | Path) -> WatchResult:
     runs of `assay`, the accuracy of every metric and its agreement with people are watched. For runs of
     `rank`, it is the value of every metric by each meta-metric. For runs of `judge`, it is the accuracy of
     every judge and how often it gives the same verdict in both orders. Runs of other commands are left out.
+    Runs that were made with other options raise an error, as in `compare`.
 
     You may call this function after every new run. If nothing changes, the probability that it ever reports a
     change is at most 5 %, over all runs and metrics together. It treats the runs as independent samples. To
@@ -161,6 +163,7 @@ def _read_metric_and_judge_values(
     """
     measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
     notes = []
+    first_run_by_command: dict[str, RunFolder] = {}
     kind_by_command: dict[str, str] = {}
     small_runs: dict[str, list[str]] = {}
     for name, folder in run_folder_by_name.items():
@@ -173,6 +176,7 @@ def _read_metric_and_judge_values(
         kind = kind_by_command.setdefault(command, measured.kind)
         if kind != measured.kind:
             raise InputError(f"these runs cannot be compared: {kind}, and {measured.kind}.")
+        reject_runs_with_other_options(first_run_by_command.setdefault(command, run), run)
         for measure in measured.too_few_clusters:
             small_runs.setdefault(measure, []).append(name)
         for key, measurement in measured.measurements.items():
