@@ -54,6 +54,33 @@ def test_errors_in_python_name_keywords(tmp_path: Path, capfd: pytest.CaptureFix
     assert "--column item=COLUMN" in capfd.readouterr().err
 
 
+ROWS = [{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]
+
+
+def test_a_table_in_memory_without_rows_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    for table in (pl.DataFrame(ROWS), pl.DataFrame(ROWS).lazy(), pandas.DataFrame(ROWS)):
+        with pytest.raises(InputError, match="the table has no rows"):
+            metassay.read(table.head(0))
+
+
+def test_a_single_column_is_not_a_table() -> None:
+    pandas = pytest.importorskip("pandas")
+    for column in (pl.Series(["a red fox"]), pandas.Series(["a red fox"])):
+        with pytest.raises(InputError, match="a table was expected, not a single column"):
+            metassay.read(column)
+
+
+def test_ids_in_the_index_of_a_pandas_frame_are_not_lost() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS)
+    for index in ("seg_id", ["seg_id", "system"]):
+        with pytest.raises(InputError, match=r"the index of the data frame \(seg_id.*\n.*reset_index\(\)"):
+            metassay.read(frame.set_index(index))
+        assert metassay.read(frame.set_index(index, drop=False)).items == ("1",)
+        assert metassay.read(frame.set_index(index).reset_index()).systems == ("a",)
+
+
 def test_a_pandas_column_of_lists_holds_references() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(

@@ -184,6 +184,7 @@ def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs, tmp_path) -> N
     for name in ("b", "c", "a"):
         shutil.copytree(runs / "1", tmp_path / name)
     assert [name[-1] for name in compare(tmp_path).runs] == ["a", "b", "c"]
+    assert compare([runs / "2", str(runs / "1")]).runs == [str(runs / "2"), str(runs / "1")]
     with pytest.raises(InputError, match="only one run"):
         compare(runs / "1")
 

@@ -128,6 +128,16 @@ def test_aggregate_compares_all_aggregations(texts):
     assert result.to_frame().height == 18
 
 
+def test_aggregate_takes_human_scores_from_the_named_column(texts):
+    rows = texts[1].rename({"mqm": "likes"})
+    few = {"metrics": "chrf", "resamples": 10, "repeats": 5}
+    assert metassay.aggregate(rows, **few).human == []
+    result = metassay.aggregate(rows, human="likes", **few)
+    assert {entry.human for entry in result.human} == {"likes"}
+    with pytest.raises(InputError, match="Did you mean likes"):
+        metassay.aggregate(rows, human="like", **few)
+
+
 def test_number_of_blas_threads_does_not_change_results(real_data):
     """Products of matrices differ in the last digits with the number of threads."""
     data = metassay.read(real_data("wmt23/wmt23_en-de.parquet"))

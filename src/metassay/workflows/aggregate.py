@@ -29,7 +29,7 @@ from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
-from metassay.options import replace_options_parameter_by_keywords
+from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     describe_aggregate_result,
@@ -79,6 +79,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     - `resamples` is the number of random samples for bootstrap scores, and `size` the number of segments in
       each.
     - `repeats` is the number of random samples of 1, 10 and 100 segments, for the comparison on few segments.
+    - `human` names columns of human scores whose names are not recognised, as `mqm` is.
     - `lower_is_better` and `higher_is_better` name human scores, to say which direction is good.
     - `out` is a folder for the result and its report page.
 
@@ -91,7 +92,10 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> first.system, round(first.corpus, 1)
     ('a', 25.0)
     """
-    data = _reverse_human_scores_if_lower_is_better(read(dataset), options)
+    data = read(dataset)
+    for name in split_comma_separated_names(options.human):
+        data = data.declare_human_column(name)
+    data = _reverse_human_scores_if_lower_is_better(data, options)
     data = prepare_dataset_for_scoring(
         data, normalize=options.normalize, keep_references=options.keep_references
     )

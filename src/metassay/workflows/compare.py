@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import msgspec
 import polars as pl
 
 from metassay.errors import InputError, format_path_for_user
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.options import HUMAN_PAIRS
+from metassay.options import HUMAN_PAIRS, FilePaths
 from metassay.reporting.comparison_sentences import (
     build_compare_verdict,
     describe_comparisons,
@@ -44,12 +43,12 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def compare(*runs: str | Path) -> CompareResult:
+def compare(*runs: FilePaths) -> CompareResult:
     """Compare each of several finished assay runs with the run before it.
 
-    `runs` are run folders, compared in the given order. A single folder that contains runs stands for
-    all of them, sorted by name. Runs that were made with other options raise an error, except for options
-    that do not change what is measured, such as `resamples` and `seed`.
+    `runs` are run folders, or a list of them, compared in the given order. A single folder that contains runs
+    stands for all of them, sorted by name. Runs that were made with other options raise an error, except for
+    options that do not change what is measured, such as `resamples` and `seed`.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample

@@ -703,6 +703,8 @@ class PerturbOptions(RunOptions, PerturbSettings):
 class AggregateOptions(RunOptions, AggregateSettings):
     """All options of the function `aggregate`. Callers pass them as keywords."""
 
+    human: Names | None = None
+
 
 @dataclass(frozen=True, kw_only=True)
 class RankOptions(RunOptions, ScoreReadOptions, RankSettings):

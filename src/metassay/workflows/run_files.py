@@ -20,6 +20,7 @@ import polars as pl
 from metassay.data.csv_export import format_csv
 from metassay.data.readers.files import check_readable_path, reject_overwriting_inputs
 from metassay.errors import InputError, InputLocation, format_path_for_user, is_remote_path
+from metassay.options import FilePath, FilePaths
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import ResultStruct
@@ -43,10 +44,13 @@ AUTOMATIC_FOLDER = "metassay-run-<hash>"
 VERDICTS = "results/verdicts.parquet"
 
 
-def find_run_folders(paths: Sequence[str | Path]) -> list[Path]:
-    """Return the run folders that a user named, in the given order. A single folder that is not a run stands
-    for all runs in it, sorted by name.
+def find_run_folders(named_paths: Sequence[FilePaths]) -> list[Path]:
+    """Return the run folders that a user named, singly or in lists, in the given order. A single folder that
+    is not a run stands for all runs in it, sorted by name.
     """
+    paths: list[FilePath] = []
+    for part in named_paths:
+        paths += part if isinstance(part, Sequence) and not isinstance(part, str) else [part]
     open_folder = download_runs_if_remote if len(paths) == 1 else download_run_if_remote
     folders = [open_folder(run) for run in paths]
     for folder in folders:

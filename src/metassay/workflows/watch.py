@@ -21,6 +21,7 @@ from metassay.meta.decisions.change_detection import (
     detect_change_over_runs,
     estimate_detection_delay,
 )
+from metassay.options import FilePaths
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.watch_page import (
     build_watch_page,
@@ -95,14 +96,14 @@ class _NamedMeasurement(NamedTuple):
     measurement: Measurement
 
 
-def watch(*runs: str | Path) -> WatchResult:
+def watch(*runs: FilePaths) -> WatchResult:
     """Find out whether metrics or judges changed over a series of finished runs.
 
-    `runs` are run folders, the oldest first. A single folder that contains runs stands for all of them. For
-    runs of `assay`, the accuracy of every metric and its agreement with people are watched. For runs of
-    `rank`, it is the value of every metric by each meta-metric. For runs of `judge`, it is the accuracy of
-    every judge and how often it gives the same verdict in both orders. Runs of other commands are left out.
-    Runs that were made with other options raise an error, as in `compare`.
+    `runs` are run folders, or a list of them, the oldest first. A single folder that contains runs stands for
+    all of them. For runs of `assay`, the accuracy of every metric and its agreement with people are watched.
+    For runs of `rank`, it is the value of every metric by each meta-metric. For runs of `judge`, it is the
+    accuracy of every judge and how often it gives the same verdict in both orders. Runs of other commands are
+    left out. Runs that were made with other options raise an error, as in `compare`.
 
     You may call this function after every new run. If nothing changes, the probability that it ever reports a
     change is at most 5 %, over all runs and metrics together. It treats the runs as independent samples. To
