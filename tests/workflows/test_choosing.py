@@ -189,6 +189,16 @@ def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs, tmp_path) -> N
         compare(runs / "1")
 
 
+def test_only_results_that_exist_are_named_for_a_run_of_another_command(runs, tmp_path) -> None:
+    """A run that failed or was interrupted has no results."""
+    (tmp_path / "manifest.json").write_text('{"identity": {"command": "rank"}, "state": "running"}')
+    with pytest.raises(InputError, match=r"`metassay rank`, not of an assay\.\nAn assay is made with"):
+        compare(runs / "1", tmp_path)
+    (tmp_path / "results").mkdir()
+    with pytest.raises(InputError, match=r"not of an assay\.\nIts results are in .*results\. An assay is"):
+        compare(runs / "1", tmp_path)
+
+
 def test_report_is_written_again_with_the_same_bytes(runs) -> None:
     before = (runs / "1" / "report.html").read_bytes()
     (runs / "1" / "report.html").unlink()

@@ -69,16 +69,15 @@ def load_assay_run(path: str | Path) -> RunFolder:
     """Open the run folder of an assay. Raises an error if the run is of another command."""
     run = RunFolder.open_for_reading(path)
     if get_run_command(run) != "assay":
-        page, results = run.path / REPORT, format_path_for_user(run.path / "results")
-        seen = (
-            f"Its page is {format_path_for_user(page)}."
-            if page.is_file()
-            else f"Its results are in {results}."
-        )
+        where = ""
+        if (run.path / REPORT).is_file():
+            where = f"Its page is {format_path_for_user(run.path / REPORT)}. "
+        elif (run.path / "results").is_dir():
+            where = f"Its results are in {format_path_for_user(run.path / 'results')}. "
         raise InputError(
             f"this is a run of `metassay {get_run_command(run)}`, not of an assay.",
             location=InputLocation(file=str(path)),
-            remedy=f"{seen} An assay is made with: metassay assay DATA --out FOLDER",
+            remedy=f"{where}An assay is made with: metassay assay DATA --out FOLDER",
         )
     return run
 
