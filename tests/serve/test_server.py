@@ -21,7 +21,7 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.sample import get_bundled_sample_path
-from metassay.serve import timeouts
+from metassay.serve import application, timeouts
 from metassay.serve.host_check import HostCheck
 from metassay.serve.server import RunServer
 from metassay.workflows import run_collection
@@ -385,6 +385,23 @@ def test_a_name_that_is_no_text_is_one_red_line(ask: Ask, runs: Path) -> None:
     assert page.count('<tr class="broken">') == 1
     assert "\\udcff-run: the name is not valid UTF-8" in page
     assert ask("/runs/%5Cudcff-run/")[0] == 500
+
+
+def test_error_pages_say_what_the_status_means(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "There is no such page." in ask("/nowhere")[2]
+    assert "does not accept requests of this kind" in ask("/", method="POST")[2]
+    too_large = ask("/runs/run-1/notes", method="POST", body="text=" + "x" * 300_000)
+    assert (too_large[0], "The form is larger than 256 KiB." in too_large[2]) == (413, True)
+    too_many = ask("/runs/run-1/notes", method="POST", body="&".join(["text=x"] * 11))
+    assert (too_many[0], "The form has more fields" in too_many[2]) == (400, True)
+    monkeypatch.setattr(application, "FORM_TIMEOUT", 0.2)
+    with socket.create_connection(address(ask)) as client:
+        client.settimeout(20)
+        client.sendall(b"POST /runs/run-1/notes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\ntext")
+        answer = client.makefile("rb").read().decode()
+    assert answer.startswith("HTTP/1.1 408 ")
+    assert "Request too slow" in answer
+    assert all("Page not found" not in page for page in (too_large[2], too_many[2], answer))
 
 
 def test_slow_clients_are_hung_up_on_and_nobody_waits_for_them(

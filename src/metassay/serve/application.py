@@ -41,6 +41,14 @@ REPORT_POLICY = (
     " style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
+# Title and text of the error page for each HTTP status.
+ERROR_PAGES = {
+    400: ("Bad request", "The form has more fields than the form of this page."),
+    404: ("Page not found", "There is no such page."),
+    405: ("Not allowed", "This address does not accept requests of this kind."),
+    408: ("Request too slow", f"The form did not arrive within {FORM_TIMEOUT} seconds.\nSend it again."),
+    413: ("Form too large", f"The form is larger than {LARGEST_FORM // 1024} KiB.\nShorten the notes."),
+}
 ContentT = TypeVar("ContentT")
 
 
@@ -123,7 +131,7 @@ async def _respond_to_http_error(_: Request, error: HTTPException) -> Response:
     """Build the response to a request that cannot be handled, for example because the address does not
     exist.
     """
-    page = render_error_page("Page not found", "There is no such page.")
+    page = render_error_page(*ERROR_PAGES[error.status_code])
     response = _build_page_response(page, error.status_code)
     response.headers.update(error.headers or {})
     return response
