@@ -138,6 +138,25 @@ def test_aggregate_takes_human_scores_from_the_named_column(texts):
         metassay.aggregate(rows, human="like", **few)
 
 
+def test_aggregate_compares_only_the_named_human_scores(texts, tmp_path, capsys):
+    rows = texts[1].with_columns(da=pl.col("mqm") + 100)
+    few = {"metrics": "chrf", "resamples": 10, "repeats": 5}
+    assert {entry.human for entry in metassay.aggregate(rows, **few).human} == {"mqm", "da"}
+    assert {entry.human for entry in metassay.aggregate(rows, human="da", **few).human} == {"da"}
+    rows.write_parquet(tmp_path / "rows.parquet")
+    run_aggregate = [
+        "aggregate",
+        str(tmp_path / "rows.parquet"),
+        "--human",
+        "da",
+        "--metrics",
+        "chrf",
+        "--json",
+    ]
+    assert run([*run_aggregate, "--resamples", "10", "--repeats", "5"]) == 0
+    assert {row["human"] for row in json.loads(capsys.readouterr().out)["human"]} == {"da"}
+
+
 def test_number_of_blas_threads_does_not_change_results(real_data):
     """Products of matrices differ in the last digits with the number of threads."""
     data = metassay.read(real_data("wmt23/wmt23_en-de.parquet"))

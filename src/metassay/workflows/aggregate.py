@@ -79,7 +79,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     - `resamples` is the number of random samples for bootstrap scores, and `size` the number of segments in
       each.
     - `repeats` is the number of random samples of 1, 10 and 100 segments, for the comparison on few segments.
-    - `human` names columns of human scores whose names are not recognised, as `mqm` is.
+    - `human` names the columns of human scores that are compared. By default, these are all human scores.
     - `lower_is_better` and `higher_is_better` name human scores, to say which direction is good.
     - `out` is a folder for the result and its report page.
 
@@ -92,9 +92,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> first.system, round(first.corpus, 1)
     ('a', 25.0)
     """
-    data = read(dataset)
-    for name in split_comma_separated_names(options.human):
-        data = data.declare_human_column(name)
+    data = read(dataset).select_human_columns(split_comma_separated_names(options.human))
     data = _reverse_human_scores_if_lower_is_better(data, options)
     data = prepare_dataset_for_scoring(
         data, normalize=options.normalize, keep_references=options.keep_references

@@ -22,6 +22,7 @@ def run_aggregate_command(
         result = aggregate(
             dataset,
             **aggregate_options.to_dict(),
+            human=data_options.human,
             seed=output_options.seed,
             workers=output_options.workers,
             out=output_options.out,
