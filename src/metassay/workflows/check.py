@@ -14,7 +14,7 @@ import polars as pl
 from metassay.data.columns import TEST_SET_COLUMNS, find_score_columns
 from metassay.data.dataset import Dataset
 from metassay.data.directions import RequestedDirections, reverse_human_scores_if_lower_is_better
-from metassay.data.normalisation import choose_text_normalisation
+from metassay.data.normalisation import choose_text_normalisation, warn_of_different_writing
 from metassay.data.preparation import prepare_dataset_for_scoring, warn_of_unknown_language
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_systems_equal_to_references
@@ -224,6 +224,7 @@ def _describe_outputs_of_dataset(
         notes=[
             *dataset.notes,
             *warn_of_unknown_language(dataset),
+            *warn_of_different_writing(prepared),
             *_warn_of_suspicious_human_scores(dataset),
             *metric_warnings,
         ],
