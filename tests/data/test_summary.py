@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,65 @@ def test_decimal_commas_and_percent_signs_are_numbers(scores: pl.DataFrame, form
     written = text.str.replace(".", ",", literal=True) if form == "comma" else text + " %"
     expected = metassay.rank(scores, draws=10).to_dict()["results"]
     assert metassay.rank(scores.with_columns(written), draws=10).to_dict()["results"] == expected
+
+
+@pytest.mark.parametrize(
+    ("scale", "format_score"),
+    [
+        (-1.0, lambda score: f"{score:.3f}".replace("-", "\N{MINUS SIGN}")),
+        (10_000.0, lambda score: f"{score:,.1f}"),
+        (10_000.0, lambda score: f"{score:,.1f}".translate(str.maketrans(",.", ".,"))),
+    ],
+    ids=["minus sign", "commas between thousands", "points between thousands"],
+)
+def test_scores_as_programs_print_them_are_numbers(
+    scores: pl.DataFrame, scale: float, format_score: Callable[[float], str]
+) -> None:
+    numbers = (pl.col("COMET") * scale).round(3 if scale < 0 else 1)
+    texts = numbers.map_elements(format_score, return_dtype=pl.String)
+    expected = metassay.rank(scores.with_columns(numbers), draws=10).to_dict()["results"]
+    assert metassay.rank(scores.with_columns(texts), draws=10).to_dict()["results"] == expected
+
+
+@pytest.mark.parametrize("dtype", [pl.Boolean, pl.String])
+def test_true_and_false_are_scores_unless_they_divide_the_data(
+    scores: pl.DataFrame, dtype: pl.DataType
+) -> None:
+    is_good = pl.col("COMET") > 0.5
+    expected = metassay.rank(scores.with_columns(good=is_good.cast(pl.Int64)), draws=10).to_dict()
+    assert any(metric["metric"] == "good" for metric in expected["results"][0]["metrics"])
+    result = metassay.rank(scores.with_columns(good=is_good.cast(dtype)), draws=10).to_dict()
+    assert result["results"] == expected["results"]
+    is_long = pl.col("seg_id").cast(pl.Int64) % 2 == 0
+    by_length = metassay.rank(
+        scores.with_columns(long=is_long.cast(dtype)), draws=10, context="long", minimum_segments=1
+    )
+    assert {ranking.context for ranking in by_length.rankings} == {"global", "false", "true"}
+
+
+def test_a_requested_column_without_numbers_is_refused_with_the_reason(scores: pl.DataFrame) -> None:
+    table = scores.with_columns(share=pl.lit("63/150"), word=pl.lit("good"), thousand=pl.lit("6,340"))
+    data = metassay.rank(table, draws=10).data
+    assert data is not None
+    assert data.ignored_columns == {
+        "share": "not numbers: '63/150'",
+        "thousand": "numbers with thousands separators: '6,340'",
+    }
+    with pytest.raises(InputError, match=r"row 1, column word: 'good' is not a number.\nWrite all scores"):
+        metassay.rank(table, metrics="word")
+    with pytest.raises(InputError, match="the comma in '6,340' may be a decimal comma or separate thousands"):
+        metassay.rank(table, metrics="thousand")
+
+
+def test_decimal_commas_are_numbers_in_several_files_too(scores: pl.DataFrame, tmp_path: Path) -> None:
+    commas = pl.col("COMET").cast(pl.String).str.replace(".", ",", literal=True)
+    files = []
+    for (system,), part in scores.with_columns(commas).group_by("system"):
+        files.append(tmp_path / f"{system}.csv")
+        part.write_csv(files[-1])
+    values = metassay.rank(files, draws=10).to_dict()["results"][0]["metrics"]
+    expected = metassay.rank(scores, draws=10).to_dict()["results"][0]["metrics"]
+    assert sorted(map(str, values)) == sorted(map(str, expected))
 
 
 def test_percentages_and_fractions_in_one_column_are_refused(scores: pl.DataFrame) -> None:

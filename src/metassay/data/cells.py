@@ -15,6 +15,9 @@ MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "nul
 # Squares and sums of larger scores overflow, and results would be undefined.
 LARGEST_SCORE = 1e100
 _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
+# A number with thousands separators, such as `1,234.5`.
+SEPARATED_NUMBER = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
+_MINUS_SIGN = "\N{MINUS SIGN}"
 _DIGITS = re.compile("[0-9]+")
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 # Usual names, in lower case, of columns of texts other than references.
@@ -116,19 +119,16 @@ def parse_score_column(column: pl.Series, file: str) -> pl.Series:
     """Convert a column of scores to floats. A missing score, such as `None`, `NA`, an empty text or NaN,
     becomes null.
 
-    Texts may have a decimal comma or a percent sign; −0.0 becomes 0. Raises an error that names the row for
-    texts that are no number, for infinities and for numbers too large to compute with.
+    Texts may have a decimal comma or a percent sign; true and false are 1 and 0; −0.0 becomes 0. Raises an
+    error that names the row for texts that are no number, for infinities and for numbers too large to compute
+    with.
     """
     if column.dtype == pl.String:
-        numbers = parse_number_column(column)
+        numbers = parse_score_texts(column)
         is_malformed = numbers.is_null() & ~find_missing_scores(column)
         if is_malformed.any():
             row = int(is_malformed.arg_max() or 0)
-            raise InputError(
-                f"{shorten_text(column[row])!r} is not a number.",
-                location=InputLocation(file, row + 1, column.name),
-                remedy="Leave the cell empty (or write None) where there is no score.",
-            )
+            raise _build_malformed_score_error(column, row, file)
         _reject_mixed_percentages(column, numbers, file)
         column = numbers
     elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
@@ -152,6 +152,19 @@ def parse_score_column(column: pl.Series, file: str) -> pl.Series:
             remedy="Leave the cell empty (or write None) where there is no score.",
         )
     return numbers.alias(column.name)
+
+
+def _build_malformed_score_error(column: pl.Series, row: int, file: str) -> InputError:
+    """Return the error for a text in a column of scores that is not a number."""
+    text = column[row]
+    message = f"{shorten_text(text)!r} is not a number."
+    remedy = "Leave the cell empty (or write None) where there is no score."
+    if re.match(SEPARATED_NUMBER, text):
+        message = f"the comma in {text!r} may be a decimal comma or separate thousands."
+        remedy = "Write the numbers without thousands separators."
+    elif parse_score_texts(column).is_null().all():
+        remedy = "Write all scores of the column as numbers."
+    return InputError(message, location=InputLocation(file, row + 1, column.name), remedy=remedy)
 
 
 def _reject_mixed_percentages(column: pl.Series, numbers: pl.Series, file: str) -> None:
@@ -183,18 +196,37 @@ def find_missing_scores(column: pl.Series) -> pl.Series:
     return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
 
 
+def parse_score_texts(column: pl.Series) -> pl.Series:
+    """Convert texts to floats as `parse_number_column` does. If all texts are true or false, these are 1 and
+    0.
+
+    >>> parse_score_texts(pl.Series(["True", "", "False"])).to_list()
+    [1.0, None, 0.0]
+    """
+    words = column.str.strip_chars().str.to_lowercase()
+    is_truth_value = words.is_in(["true", "false"]).fill_null(value=False)
+    if is_truth_value.any() and (is_truth_value | find_missing_scores(column)).all():
+        return (words == "true").cast(pl.Float64).set(~is_truth_value, None).alias(column.name)
+    return parse_number_column(column)
+
+
 def parse_number_column(column: pl.Series) -> pl.Series:
     """Convert texts to floats. A text that is missing or is not a number becomes null.
 
     A percent sign is dropped: `45 %` is 45. A comma is a decimal comma if it cannot separate thousands in
-    every number of the column.
+    every number of the column. Numbers such as `1.234,5` and `1,234.5` show what points and commas mean in
+    their column.
 
     >>> parse_number_column(pl.Series(["0,5", "n.a.", "12,25 %"])).to_list()
     [0.5, None, 12.25]
+    >>> parse_number_column(pl.Series(["1.234,5", "1.000", "0,5"])).to_list()
+    [1234.5, 1000.0, 0.5]
     """
     texts = column.str.strip_chars().str.replace(r"\s*%$", "")
+    texts = texts.str.replace_all(_MINUS_SIGN, "-", literal=True)
     has_comma = texts.str.contains(",", literal=True).fill_null(value=False)
     if has_comma.any():
+        texts = _remove_thousands_separators(texts)
         is_decimal = texts.str.contains(_DECIMAL_COMMA)
         may_be_thousands = texts.str.contains(_THOUSANDS)
         # `1,234` may be a thousand or a fraction: other numbers of the column decide.
@@ -203,6 +235,21 @@ def parse_number_column(column: pl.Series) -> pl.Series:
             texts = pl.select(pl.when(is_decimal).then(with_points).otherwise(texts)).to_series()
     numbers = texts.cast(pl.Float64, strict=False)
     return numbers.set(find_missing_scores(column), None).alias(column.name)
+
+
+def _remove_thousands_separators(texts: pl.Series) -> pl.Series:
+    """Rewrite numbers such as `1.234,5` or `1,234.5` as `1234.5` if a number of the column has both marks.
+
+    Texts that are written in another way than such a number become null.
+    """
+    for separator, decimal_mark in ((".", ","), (",", ".")):
+        whole = rf"[+-]?\d{{1,3}}(\{separator}\d{{3}})+"
+        if texts.str.contains(rf"^{whole}\{decimal_mark}\d+$").any():
+            is_number = texts.str.contains(rf"^({whole}|[+-]?\d*)(\{decimal_mark}\d+)?$")
+            plain = texts.str.replace_all(separator, "", literal=True)
+            plain = plain.str.replace(decimal_mark, ".", literal=True)
+            return plain.set(~is_number, None)
+    return texts
 
 
 def _reject_nul_characters(column: pl.Series, file: str) -> None:

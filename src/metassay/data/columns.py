@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from metassay.data.cells import find_missing_scores, parse_number_column
+from metassay.data.cells import SEPARATED_NUMBER, find_missing_scores, parse_score_texts
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
 from metassay.errors import InputError, InputLocation, UnknownName, join_names, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
@@ -42,8 +42,8 @@ ROLE_ALIASES = {
 }
 # Share of numbers from which a column of texts is probably meant to be a score.
 _MOSTLY_NUMBERS = 0.5
-# A number with thousands separators, such as `1,234.5`.
-_SEPARATED = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
+# Two numbers that together are meant to be one score, such as `63/150` or `0.5 ± 0.1`.
+_TWO_NUMBERS = r"^\s*[+-]?\d+([.,]\d+)?\s*(/|of|out of|±|\+/-)\s*\d+([.,]\d+)?\s*$"
 # If none of the first texts of a column is a number, the others are not parsed.
 _NUMERIC_SAMPLE = 100
 _HUMAN_SCORE = re.compile(rf"({'|'.join(HUMAN_SCORE_NAMES)})_?\d*|.+_human_?\d+")
@@ -214,8 +214,10 @@ def find_score_columns(
 
 
 def is_numeric(column: pl.Series) -> bool:
-    """Return whether a column holds numbers, or texts that are all numbers, as in CSV files."""
-    if column.dtype.is_numeric():
+    """Return whether a column holds numbers or truth values, or texts that are all one or the other, as in
+    CSV files.
+    """
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return True
     return column.dtype == pl.String and _compute_share_of_numbers(column) == 1
 
@@ -224,7 +226,8 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
     """Find the columns that can be used neither as scores nor to group outputs. Returns the reason for each
     column.
 
-    Texts that are mostly numbers are probably scores that cannot be read as such.
+    Texts that are mostly numbers, or that consist of two numbers, are probably scores that cannot be read as
+    such.
     """
     ignored = {}
     for name, dtype in table.schema.items():
@@ -236,6 +239,8 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
             ignored[name] = f"not only numbers: {_find_first_non_number(table[name])!r}"
         elif dtype == pl.String and _has_thousands_separators(table[name]):
             ignored[name] = f"numbers with thousands separators: {table[name].drop_nulls()[0]!r}"
+        elif dtype == pl.String and _has_two_numbers_per_cell(table[name]):
+            ignored[name] = f"not numbers: {_find_first_non_number(table[name])!r}"
         elif _has_only_marks_of_missing_scores(table[name]):
             ignored[name] = "no score in any row"
     return ignored
@@ -245,11 +250,18 @@ def _has_thousands_separators(column: pl.Series) -> bool:
     """Return whether all texts of a column are numbers, some of them with thousands separators, as in
     `1,234.5`.
     """
-    if not column.head(_NUMERIC_SAMPLE).str.contains(_SEPARATED).any():
+    if not column.head(_NUMERIC_SAMPLE).str.contains(SEPARATED_NUMBER).any():
         return False
     present = column.filter(~find_missing_scores(column))
-    is_number = parse_number_column(present).is_not_null()
-    return bool(not is_number.all() and (present.str.contains(_SEPARATED) | is_number).all())
+    is_number = parse_score_texts(present).is_not_null()
+    return bool(not is_number.all() and (present.str.contains(SEPARATED_NUMBER) | is_number).all())
+
+
+def _has_two_numbers_per_cell(column: pl.Series) -> bool:
+    """Return whether all texts of a column consist of two numbers, such as `63/150`."""
+    if not column.head(_NUMERIC_SAMPLE).str.contains(_TWO_NUMBERS).any():
+        return False
+    return bool((column.str.contains(_TWO_NUMBERS) | find_missing_scores(column)).all())
 
 
 def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
@@ -276,20 +288,20 @@ def _compute_share_of_numbers(column: pl.Series) -> float:
     if (
         not sample.is_null().all()
         and not find_missing_scores(sample).all()
-        and parse_number_column(sample).is_null().all()
+        and parse_score_texts(sample).is_null().all()
     ):
         return 0.0
     present = column.filter(~find_missing_scores(column))
     if present.is_empty():
         return 0.0
-    return 1 - parse_number_column(present).null_count() / len(present)
+    return 1 - parse_score_texts(present).null_count() / len(present)
 
 
 def _find_first_non_number(column: pl.Series) -> str:
     """Return the first text of a column, in sorted order, that is neither a number nor a mark of a missing
     score.
     """
-    is_word = parse_number_column(column).is_null() & ~find_missing_scores(column)
+    is_word = parse_score_texts(column).is_null() & ~find_missing_scores(column)
     return shorten_text(column.filter(is_word).sort()[0])
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from metassay.data.cells import parse_score_column
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
     find_reference_columns,
@@ -45,6 +46,10 @@ class ScoreTable:
     """Columns that are metadata according to the file format."""
     left_out: Mapping[str, int]
     """Number of rows that were left out while files were read, by reason."""
+
+    def add_metadata_columns(self, names: Iterable[str]) -> ScoreTable:
+        """Return the table with further columns that are metadata, not scores."""
+        return replace(self, metadata_columns=_list_distinct_names([*self.metadata_columns, *names]))
 
 
 def read_score_table(
@@ -87,7 +92,8 @@ def read_score_table(
     frames = [_rename_chosen_columns(frame, columns) for frame in frames]
     human_columns = _list_distinct_names(name for table in raw_tables for name in table.human_columns)
     metadata_columns = _list_distinct_names(name for table in raw_tables for name in table.metadata_columns)
-    merged = _concatenate_score_tables(frames, [*human, *human_columns], metrics, metadata_columns)
+    files = [table.file for table in raw_tables]
+    merged = _concatenate_score_tables(frames, files, [*human, *human_columns], metrics, metadata_columns)
     return ScoreTable(
         frame=select_rows(merged, options.where, options.systems, options.exclude_systems),
         file=raw_tables[0].file if len(raw_tables) == 1 else "the tables",
@@ -148,6 +154,7 @@ def _rename_chosen_columns(frame: pl.DataFrame, chosen_columns: Mapping[str, str
 
 def _concatenate_score_tables(
     frames: Sequence[pl.DataFrame],
+    files: Sequence[str],
     human: Sequence[str],
     metric_columns: Sequence[str],
     metadata_columns: Sequence[str],
@@ -158,21 +165,20 @@ def _concatenate_score_tables(
     if len(frames) == 1:
         return frames[0]
     converted = []
-    for frame in frames:
+    for frame, file in zip(frames, files):
         human_columns = [name for name in human if name in frame.columns]
         human_scores, metric_scores = find_score_columns(
             frame, human_columns, metric_columns, metadata_columns
         )
         scores = {*human_scores, *metric_scores}
-        columns = []
+        columns: list[pl.Series] = []
         for name, dtype in frame.schema.items():
             if dtype.is_nested():
                 continue
-            column = pl.col(name)
             if name in scores:
-                columns.append(column.cast(pl.Float64, strict=False))
+                columns.append(parse_score_column(frame[name], file))
             else:
-                columns.append(column.cast(pl.String))
+                columns.append(frame[name].cast(pl.String))
         converted.append(frame.select(columns))
     return pl.concat(converted, how="diagonal_relaxed")
 

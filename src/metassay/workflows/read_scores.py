@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data.cells import parse_score_column
 from metassay.data.columns import (
     find_score_columns,
     is_numeric,
@@ -35,7 +36,7 @@ from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import score_rows
-from metassay.errors import InputError, UnknownName, join_names
+from metassay.errors import InputError, InputLocation, UnknownName, join_names
 from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
@@ -88,6 +89,13 @@ def read_human_and_metric_scores(
         metrics=[metric for metric in metrics if isinstance(metric, str)],
     )
     metrics = [_find_column_ignoring_case(metric, score_table.frame) for metric in metrics]
+    # A column that divides the data, such as true or false, is no metric.
+    contexts = None if isinstance(options, AnnotateOptions) else options.context
+    dividing_columns = [options.cluster, *split_comma_separated_names(contexts)]
+    score_table = score_table.add_metadata_columns(
+        name for name in dividing_columns if name is not None and name not in metrics
+    )
+    _check_that_columns_hold_scores(metrics, score_table)
     human_columns = list(dict.fromkeys([*request.human, *score_table.human_columns]))
     scored = _add_missing_metrics(score_table, metrics, human_columns, further_columns, options)
     is_higher_better = look_up_score_directions(scored.table.columns)
@@ -128,6 +136,17 @@ def _find_column_ignoring_case(metric: Any, table: pl.DataFrame) -> Any:
         return metric
     columns = [name for name in table.columns if name.lower() == metric.lower() and is_numeric(table[name])]
     return columns[0] if len(columns) == 1 else metric
+
+
+def _check_that_columns_hold_scores(metrics: Sequence[Any], score_table: ScoreTable) -> None:
+    """Raise an error that says why, if a requested metric is a column that cannot be used as a score."""
+    table = score_table.frame
+    for metric in metrics:
+        if not isinstance(metric, str) or metric not in table.columns or is_numeric(table[metric]):
+            continue
+        scores = parse_score_column(table[metric], score_table.file)
+        if scores.is_null().all():
+            raise InputError("no row has a score.", location=InputLocation(score_table.file, column=metric))
 
 
 @dataclass(frozen=True)
