@@ -63,13 +63,26 @@ def test_files_saved_by_spreadsheets_are_read(tmp_path, delimiter) -> None:
     assert [row.score for row in parsed.rows] == [-2.0, None]
 
 
+def test_decimal_commas_are_read(tmp_path) -> None:
+    lines = [
+        "item;system;probability;mqm",
+        "1;a;0,76323831001542;-1,0",
+        "1;b;0,5;\N{MINUS SIGN}25,25",
+        "1;c;1;",
+    ]
+    (tmp_path / "ratings.csv").write_text("\n".join(lines), encoding="utf-8")
+    parsed = read_annotation_file(tmp_path / "ratings.csv")
+    assert [row.probability for row in parsed.rows] == [0.76323831001542, 0.5, 1.0]
+    assert [row.score for row in parsed.rows] == [-1.0, -25.25, None]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("1,a,0.5,good", "'good' is not a number"),
         ("1,a,,3", "probability is not between 0 and 1"),
         ("1,a,1.5,3", "probability is not between 0 and 1"),
-        ("1,a,0.5,inf", "not a number"),
+        ("1,a,0.5,inf", "a score is infinite"),
         ("1,a,0.5", "3 cells, not 4"),
     ],
 )

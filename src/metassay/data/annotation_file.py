@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
+from metassay.data.cells import parse_score_column, parse_score_texts
 from metassay.errors import InputError, InputLocation, NoSuchFile
 
 ITEM = "item"
@@ -78,10 +80,8 @@ def read_annotation_file(path: str | Path) -> AnnotationFile:
             location=location,
             remedy="Fill in the last column and leave the others as they are.",
         )
-    rows = []
-    for n, record in enumerate(records[1:], start=1):
-        rows.append(_parse_annotation_row(record, len(header), str(path), n))
-    return AnnotationFile(header[-1], text_columns, tuple(rows))
+    rows = _parse_annotation_rows(records[1:], header, str(path))
+    return AnnotationFile(header[-1], text_columns, rows)
 
 
 def escape_formula(cell_text: str) -> str:
@@ -109,42 +109,34 @@ def _find_delimiter(file_text: str) -> str:
     return after_item if after_item in {",", ";", "\t"} else ","
 
 
-def _parse_annotation_row(
-    fields: Sequence[str], column_count: int, file: str, row_number: int
-) -> OutputToRate:
-    """Parse one row of an annotation file. A row with a wrong number of cells or an invalid probability is an
-    error.
-    """
-    if len(fields) != column_count:
-        raise InputError(
-            f"there are {len(fields)} cells, not {column_count}.",
-            location=InputLocation(file=file, row=row_number),
-        )
-    texts = tuple(unescape_formula(cell) for cell in fields[:-2])
-    probability = _parse_optional_number(fields[-2], InputLocation(file, row_number, PROBABILITY))
-    if probability is None or not 0 < probability <= 1:
-        raise InputError(
-            "the probability is not between 0 and 1.",
-            location=InputLocation(file, row_number, PROBABILITY),
-            remedy="Restore the column as it was written.",
-        )
-    score = _parse_optional_number(fields[-1], InputLocation(file, row_number))
-    return OutputToRate(texts[0], texts[1], texts[2:], probability, score)
+def _parse_annotation_rows(
+    records: Sequence[Sequence[str]], header: Sequence[str], file: str
+) -> tuple[OutputToRate, ...]:
+    """Parse the rows of an annotation file. A wrong number of cells or an invalid probability is an error."""
+    for number, record in enumerate(records, start=1):
+        if len(record) != len(header):
+            raise InputError(
+                f"there are {len(record)} cells, not {len(header)}.", location=InputLocation(file, number)
+            )
+    probabilities = _parse_numbers(PROBABILITY, [record[-2] for record in records], file)
+    scores = _parse_numbers(header[-1], [record[-1] for record in records], file)
+    rows = []
+    for number, record in enumerate(records, start=1):
+        probability = probabilities[number - 1]
+        if probability is None or not 0 < probability <= 1:
+            raise InputError(
+                "the probability is not between 0 and 1.",
+                location=InputLocation(file, number, PROBABILITY),
+                remedy="Restore the column as it was written.",
+            )
+        item, system, *texts = map(unescape_formula, record[:-2])
+        rows.append(OutputToRate(item, system, tuple(texts), probability, scores[number - 1]))
+    return tuple(rows)
 
 
-def _parse_optional_number(cell: str, location: InputLocation) -> float | None:
-    """Parse a cell as a number. Returns None if the cell is empty."""
-    text = cell.strip()
-    if not text:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(
-            f"{cell!r} is not a number.",
-            location=location,
-            remedy="Leave the cell empty where there is no score.",
-        )
-    return number
+def _parse_numbers(column_name: str, cells: Sequence[str], file: str) -> list[float | None]:
+    """Parse the cells of a column as numbers. Empty cells become None."""
+    column = pl.Series(column_name, cells, dtype=pl.String)
+    parse_score_column(column, file)  # raises an error for a cell that is no number
+    # Unlike the checked scores, these keep −0.0, so that writing them again gives the same bytes.
+    return parse_score_texts(column).to_list()
