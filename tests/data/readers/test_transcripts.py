@@ -131,6 +131,31 @@ def test_kaldi(write, tmp_path):
         read_transcripts(str(tmp_path / "data"), [str(tmp_path / "tdnn.txt")])
 
 
+def test_kaldi_text_files_without_a_folder(write):
+    reference = write("ref.txt", "u-1 the cat sat\nu-2 a dog ran\nu-3 rain\n")
+    frame, (note,) = read_transcripts(reference, [write("tdnn.txt", "u-2 a dog\nu-1 the cat sat\n")])
+    assert frame.select("utt_id", "ref", "hyp").rows() == [
+        ("u-1", "the cat sat", "the cat sat"),
+        ("u-2", "a dog ran", "a dog"),
+        ("u-3", "rain", None),
+    ]
+    assert note.endswith("ref.txt: the first word of each line was read as its utterance id.")
+    assert read_parallel_files([reference], [reference]).task == "asr"
+
+
+@pytest.mark.parametrize(
+    ("reference", "output"),
+    [
+        ("The cat\nA dog\n", "The cats\nA dogs\n"),  # no ids
+        ("1. The cat\n2. A dog\n", "1. The cats\n2. A dogs\n"),  # a list
+        ("B-52 flies\nB-52 lands\n", "B-52 flies\nB-52 lands\n"),  # words that repeat
+        ("F-16 flies\nB-52 lands\n", "The F-16 flies\nB-52 lands\n"),  # not in all outputs
+    ],
+)
+def test_plain_text_is_not_taken_for_kaldi(write, reference, output):
+    assert read_transcripts(write("ref.txt", reference), [write("sys.txt", output)]) is None
+
+
 def test_espnet(write, tmp_path):
     for system, text in (("decode_beam1", HYP), ("decode_beam5", REF)):
         write(f"exp/{system}/test_clean/score_wer/ref.trn", REF)

@@ -102,7 +102,9 @@ MULTI_FILE_FORMATS = (
         "nist stm, ctm", "--reference --hypothesis", "segments with transcripts, and recognised words in time"
     ),
     MultiFileFormat(
-        "kaldi", "--reference FOLDER --hypothesis", "a data folder with text, utt2spk, spk2gender"
+        "kaldi",
+        "--reference FOLDER|FILE --hypothesis",
+        "a data folder with text, utt2spk, spk2gender, or a file text",
     ),
     MultiFileFormat("plain text", "--reference --hypothesis", "one line a segment, a file per system"),
 )
