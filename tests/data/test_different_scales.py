@@ -70,6 +70,25 @@ def test_other_scales_are_noticed(scale: Callable[[pl.Expr], pl.Expr], count: in
     assert note.startswith("human of C may be on another scale")
 
 
+def test_one_wrong_scale_does_not_accuse_the_other_systems() -> None:
+    rng = np.random.default_rng(0)
+    scores = {name: -rng.integers(0, 20, size=46).astype(float) for name in "ABC"}
+    (note,) = warn_if_score_scales_differ("mqm", scores | {"C": 20 * scores["C"]})
+    assert note.startswith("mqm of C may be on another scale: its scores lie between -380 and 0, ")
+    assert "those of the other 2 systems between -19 and 0." in note
+    (note,) = warn_if_score_scales_differ("mqm", {"A": scores["A"], "B": 20 * scores["B"]})
+    assert note.count("may be on another scale") == 1
+
+
+def test_two_groups_of_systems_on_different_scales_give_one_note() -> None:
+    rng = np.random.default_rng(0)
+    scores = {name: rng.uniform(0, 100 if name in "ACE" else 1, size=50) for name in "ABCDEF"}
+    (note,) = warn_if_score_scales_differ("human", scores)
+    assert "of A, C, E may be" in note or "of B, D, F may be" in note
+    by_item = {name: np.where(np.arange(50) % 2, 1, 100) * rng.uniform(size=50) for name in "ABCDEF"}
+    assert warn_if_score_scales_differ("human", by_item) == []
+
+
 def test_few_equal_or_missing_scores_are_no_other_scale() -> None:
     rng = np.random.default_rng(0)
     others = {name: rng.uniform(0, 100, size=50) for name in "AB"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.columns import select_columns_by_name
 from metassay.data.directions import warn_of_scores_that_may_count_errors
 from metassay.data.score_cube import ScoreCube
+from metassay.errors import join_names
 from metassay.stats.arrays import FloatArray
 
 # How often a metric that knows nothing is said to be worse than a constant.
@@ -57,29 +59,70 @@ def warn_of_doubtful_scores(
 
 
 def warn_if_score_scales_differ(human_score: str, scores_by_system: Mapping[str, FloatArray]) -> list[str]:
-    """Return a note on each system whose human scores seem to be on another scale than those of other
+    """Return a note on the systems whose human scores seem to be on another scale than those of the other
     systems, such as 0–1 instead of 0–100.
 
     A scale differs if its spread is 8 times as wide or narrow as that of the median system, or if the middle
-    half of the scores lies outside the range of all other systems. Missing scores are NaN.
+    half of the scores lies outside the range of all other systems. The system that differs most is set aside
+    before the others are compared, so that one wrong scale does not make the right ones look wrong. Missing
+    scores are NaN.
     """
-    present_scores = {system: scores[~np.isnan(scores)] for system, scores in scores_by_system.items()}
-    notes = []
-    for system, own_scores in present_scores.items():
-        other_scores = [other for name, other in present_scores.items() if name != system and len(other)]
-        if not other_scores:
-            continue
-        if _has_different_spread(own_scores, other_scores) or _lies_outside_range_of_others(
-            own_scores, other_scores
-        ):
-            low = min(other.min() for other in other_scores)
-            high = max(other.max() for other in other_scores)
-            notes.append(
-                f"{human_score} of {system} may be on another scale: its scores lie between"
-                f" {own_scores.min():g} and {own_scores.max():g}, those of all other systems between {low:g}"
-                f" and {high:g}. Bring all human scores to one scale before you compare systems."
-            )
-    return notes
+    ranges = {}
+    for system, scores in scores_by_system.items():
+        present = scores[~np.isnan(scores)]
+        if len(present):
+            ranges[system] = _ScoreRange.measure(present)
+    suspects = {}
+    while len(ranges) > 1:
+        differences = {}
+        for system, own in ranges.items():
+            others = [other for name, other in ranges.items() if name != system]
+            differences[system] = _measure_scale_difference(own, others)
+        most_different = max(differences, key=lambda system: differences[system])
+        if differences[most_different] == 0:
+            break
+        suspects[most_different] = ranges.pop(most_different)
+    if not suspects:
+        return []
+    owner = "its" if len(suspects) == 1 else "their"
+    other_systems = f"the other {len(ranges)} systems" if len(ranges) > 1 else next(iter(ranges))
+    note = (
+        f"{human_score} of {join_names(sorted(suspects))} may be on another scale: {owner} scores lie"
+        f" between {_describe_range(suspects.values())}, those of {other_systems} between"
+        f" {_describe_range(ranges.values())}. Bring all human scores to one scale before you compare"
+        " systems."
+    )
+    return [note]
+
+
+@dataclass(frozen=True)
+class _ScoreRange:
+    """Where the human scores of a system lie."""
+
+    count: int
+    low: float
+    high: float
+    lower_quartile: float
+    upper_quartile: float
+    middle_spread: float
+    """Range without the 5 % lowest and highest scores."""
+
+    @classmethod
+    def measure(cls, scores: FloatArray) -> _ScoreRange:
+        """Measure where the scores of a system lie."""
+        low, low_5, lower_quartile, upper_quartile, high_5, high = np.percentile(
+            scores, [0, 5, 25, 75, 95, 100]
+        )
+        return cls(len(scores), low, high, lower_quartile, upper_quartile, high_5 - low_5)
+
+
+def _describe_range(ranges: Iterable[_ScoreRange]) -> str:
+    """Describe the lowest and the highest of all scores, as in "0 and 100"."""
+    ranges = list(ranges)
+    # Adding 0.0 turns −0.0 into 0.0.
+    low = min(scores.low for scores in ranges) + 0.0
+    high = max(scores.high for scores in ranges) + 0.0
+    return f"{low:g} and {high:g}"
 
 
 def warn_of_similar_system_names(systems: Iterable[str]) -> list[str]:
@@ -131,7 +174,7 @@ def warn_of_values_that_may_mean_missing(score_name: str, scores: FloatArray) ->
 
 
 def warn_if_score_scales_differ_in_table(outputs: pl.DataFrame, human_score: str) -> list[str]:
-    """Return a note on each system in a table of outputs whose human scores seem to be on another scale than
+    """Return a note on the systems in a table of outputs whose human scores seem to be on another scale than
     those of other systems.
     """
     scores_by_system = {}
@@ -141,39 +184,49 @@ def warn_if_score_scales_differ_in_table(outputs: pl.DataFrame, human_score: str
     return warn_if_score_scales_differ(human_score, scores_by_system)
 
 
-def _has_different_spread(scores: FloatArray, scores_of_other_systems: Sequence[FloatArray]) -> bool:
-    """Return whether the scores of a system spread over a much wider or much narrower range than those of
-    most other systems.
-
-    Both the whole range and the range without the 5 % lowest and highest scores must differ. Equal scores
-    say nothing about the scale.
+def _measure_scale_difference(scores: _ScoreRange, others: Sequence[_ScoreRange]) -> float:
+    """Measure how much the scale of a system differs from those of other systems. Returns 0 if there is no
+    clear difference.
     """
-    others = [other for other in scores_of_other_systems if len(other) >= _SCORES_FOR_SPREAD]
-    if len(scores) < _SCORES_FOR_SPREAD or not others:
-        return False
-    for lowest, highest in ((0, 100), (5, 95)):
-        own_low, own_high = np.percentile(scores, [lowest, highest])
-        spread = own_high - own_low
-        other_spread = np.median([np.diff(np.percentile(other, [lowest, highest])) for other in others])
+    ratio = _measure_spread_ratio(scores, others)
+    if ratio >= _LARGEST_SPREAD_RATIO:
+        return ratio
+    return 1.0 if _lies_outside_range_of_others(scores, others) else 0.0
+
+
+def _measure_spread_ratio(scores: _ScoreRange, others: Sequence[_ScoreRange]) -> float:
+    """Return how many times as wide or narrow as those of the median system the scores of a system spread.
+
+    Of the ratios for the whole range and for the range without the 5 % lowest and highest scores, the smaller
+    counts. Returns 0 if there are too few scores, or if scores are equal, which says nothing about the scale.
+    """
+    others = [other for other in others if other.count >= _SCORES_FOR_SPREAD]
+    if scores.count < _SCORES_FOR_SPREAD or not others:
+        return 0.0
+    median_range = float(np.median([other.high - other.low for other in others]))
+    median_middle = float(np.median([other.middle_spread for other in others]))
+    ratios = []
+    for spread, other_spread in (
+        (scores.high - scores.low, median_range),
+        (scores.middle_spread, median_middle),
+    ):
         if spread == 0 or other_spread == 0:
-            return False
-        if 1 / _LARGEST_SPREAD_RATIO < spread / other_spread < _LARGEST_SPREAD_RATIO:
-            return False
-    return True
+            return 0.0
+        ratios.append(max(spread / other_spread, other_spread / spread))
+    return min(ratios)
 
 
-def _lies_outside_range_of_others(scores: FloatArray, scores_of_other_systems: Sequence[FloatArray]) -> bool:
+def _lies_outside_range_of_others(scores: _ScoreRange, others: Sequence[_ScoreRange]) -> bool:
     """Return whether the middle half of the scores of a system lies outside the range of all other systems.
 
     A system whose scores are all equal may just be perfect.
     """
-    others = [other for other in scores_of_other_systems if len(other) >= _SCORES_FOR_LOCATION]
-    if len(scores) < _SCORES_FOR_LOCATION or not others or scores.min() == scores.max():
+    others = [other for other in others if other.count >= _SCORES_FOR_LOCATION]
+    if scores.count < _SCORES_FOR_LOCATION or not others or scores.low == scores.high:
         return False
-    lower_quartile, upper_quartile = np.percentile(scores, [25, 75])
-    is_below = upper_quartile < min(other.min() for other in others)
-    is_above = lower_quartile > max(other.max() for other in others)
-    return bool(is_below or is_above)
+    is_below = scores.upper_quartile < min(other.low for other in others)
+    is_above = scores.lower_quartile > max(other.high for other in others)
+    return is_below or is_above
 
 
 def warn_of_metrics_that_contradict_humans(score_cube: ScoreCube, human_score: str) -> list[str]:
