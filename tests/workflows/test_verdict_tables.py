@@ -113,6 +113,7 @@ def test_a_judge_that_prefers_the_first_position_is_not_taken_for_a_perfect_one(
     [
         ("repeat", ("AB", "BA")),
         ("repeat", ("original", "swapped")),
+        ("repeat", ("forward", "reverse")),
         ("is_swapped", (False, True)),
         ("flipped", ("N", "Y")),
         ("swapped", (0.0, 1.0)),
@@ -142,6 +143,16 @@ def test_repeat_that_numbers_the_orders_does_not_double_the_pairs():
     numbered = frame.with_columns(repeat=pl.col("swapped").cast(int) + 1)
     assert get_judge(numbered) == get_judge(frame)
     assert get_judge(numbered)["pairs"] == 60
+
+
+@pytest.mark.parametrize("numbers", [(0, 1), (1, 2)])
+def test_repeated_verdicts_do_not_double_the_pairs(numbers):
+    frame = build_pairs(right=0.9).filter(~pl.col("swapped")).drop("swapped")
+    repeated = pl.concat([frame.with_columns(repeat=pl.lit(number)) for number in numbers])
+    judge = get_judge(repeated)
+    assert judge["pairs"] == get_judge(frame)["pairs"] == 60
+    assert judge["accuracy"] == get_judge(frame)["accuracy"]
+    assert judge["repeats_same"] == 1
 
 
 def test_json_lines_may_mix_numbers_and_the_word_tie(tmp_path):

@@ -77,8 +77,8 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "date": ("date",),
 }
 # Spellings of whether the second output was shown first, also as the order of the two.
-ORDER_OF_SWAPPED = ("ba", "b,a", "b-a", "b/a", "swapped", "reversed", "flipped")
-USUAL_ORDER = ("ab", "a,b", "a-b", "a/b", "original", "unswapped")
+ORDER_OF_SWAPPED = ("ba", "b,a", "b-a", "b/a", "swapped", "reverse", "reversed", "flipped")
+USUAL_ORDER = ("ab", "a,b", "a-b", "a/b", "original", "forward", "unswapped")
 TRUE = ("true", "t", "1", "1.0", "yes", "y", "21", *ORDER_OF_SWAPPED)
 FALSE = ("false", "f", "0", "0.0", "no", "n", "12", *USUAL_ORDER)
 # Names of columns of human labels, in lower case.

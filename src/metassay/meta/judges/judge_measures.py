@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,8 @@ class JudgeVerdicts:
     values: FloatArray
     gold: FloatArray
     items: IntArray
+    questions: IntArray
+    """The same for all verdicts on one question, in both orders of the outputs and in all repetitions."""
     pair_questions: IntArray
     """The same for verdicts on one pair that differ in the order of the outputs only."""
     repeat_questions: IntArray
@@ -74,6 +76,8 @@ class VerdictAccuracies:
 
     values: FloatArray
     items: IntArray
+    questions: IntArray
+    """The same for repeated verdicts on one question."""
     label_positions: NDArray[np.int64]
 
     def estimate_judge_accuracy(
@@ -81,8 +85,12 @@ class VerdictAccuracies:
     ) -> ItemEstimate:
         """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones only."""
         if is_selected is None:
-            return estimate_mean_over_items(self.values, self.items, bootstrap)
-        return estimate_mean_over_items(self.values[is_selected], self.items[is_selected], bootstrap)
+            is_selected = np.ones(len(self.values), dtype=bool)
+        values = self.values[is_selected]
+        estimate = estimate_mean_over_items(values, self.items[is_selected], bootstrap)
+        # Repeated verdicts are on the same pair.
+        pairs = len(np.unique(self.questions[is_selected][~np.isnan(values)]))
+        return replace(estimate, pairs=pairs)
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,10 @@ def evaluate_pairwise_judge(
     gold = verdicts.gold[first]
     items = verdicts.items[first]
     judge_accuracies = VerdictAccuracies(
-        compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
+        compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties),
+        items,
+        verdicts.questions[first],
+        first,
     )
     prefers_first = find_preferences_for_output_shown_first(
         verdicts.values, verdicts.swapped, verdicts.pair_questions
@@ -171,6 +182,7 @@ def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -
     judge_accuracies = VerdictAccuracies(
         compare_verdicts_with_gold_labels(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
+        verdicts.questions,
         np.arange(len(verdicts.values)),
     )
     return JudgeMeasures(
@@ -193,7 +205,9 @@ def evaluate_scoring_judge(
     both orders are equally likely.
     """
     pair_accuracies, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
-    judge_accuracies = VerdictAccuracies(pair_accuracies, items, items.astype(np.int64))
+    judge_accuracies = VerdictAccuracies(
+        pair_accuracies, items, np.arange(len(items), dtype=np.int32), items.astype(np.int64)
+    )
     return JudgeMeasures(
         judge_accuracies=judge_accuracies,
         accuracy=judge_accuracies.estimate_judge_accuracy(bootstrap),

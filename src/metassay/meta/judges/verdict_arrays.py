@@ -40,6 +40,7 @@ class VerdictArrays:
             values=_get_float_column(verdict_rows, "value"),
             gold=_get_float_column(verdict_rows, "gold"),
             items=_find_positions_in_sorted_names(verdict_rows["item"], self.items),
+            questions=_number_distinct_rows(verdict_rows, question),
             pair_questions=_number_distinct_rows(verdict_rows, [*question, "repeat"]),
             repeat_questions=_number_distinct_rows(verdict_rows, [*question, "swapped"]),
             swapped=verdict_rows["swapped"].to_numpy(),
