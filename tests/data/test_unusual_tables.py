@@ -347,3 +347,25 @@ def test_runs_without_a_judged_document_are_refused_or_noted(tmp_path: Path) -> 
         "These runs get a score of 0 because none of their documents has a judgement: r." in note
         for note in notes
     )
+
+
+@pytest.mark.parametrize("verb", [metassay.rank, metassay.estimate])
+def test_no_common_items_because_of_spaces_in_a_name_are_explained(verb: Callable[..., Any]) -> None:
+    rows = []
+    for item in range(20):
+        for system in "AB":
+            name = f"{system} " if item % 2 else system
+            rows.append({"seg_id": item, "system": name, "mqm": item % 3, "M": item * ord(system) % 7})
+    with pytest.raises(InputError, match="no item has") as error:
+        verb(pl.DataFrame(rows), human="mqm")
+    assert "differ only in case or spaces: 'A', 'A ', 'B', 'B '." in str(error.value)
+
+
+def test_judges_whose_names_differ_only_in_case_or_spaces_are_named() -> None:
+    rows = [
+        {"item": item, "judge": judge, "winner": 1, "better": 1 + item % 2}
+        for item in range(20)
+        for judge in ("GPT-4", "gpt-4 ", "Falcon")
+    ]
+    (note,) = [note for note in metassay.judge(rows).notes if "only in case" in note]
+    assert "The names of these judges differ only in case or spaces: 'GPT-4', 'gpt-4 '." in note

@@ -37,7 +37,7 @@ from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
 from metassay.data.readers.files import get_file_ending, get_file_stem
 from metassay.data.readers.standard_input import STANDARD_INPUT
-from metassay.data.score_cautions import warn_of_similar_system_names
+from metassay.data.similar_names import warn_of_similar_names
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
@@ -113,7 +113,7 @@ def combine_output_tables(
     notes += _check_shared_references(outputs, references_rule, ", ".join(reference_columns))
     notes += _warn_of_lists_read_as_text(outputs)
     notes += warn_if_language_is_language_pair(language)
-    notes += warn_of_similar_system_names(outputs["system"].unique())
+    notes += warn_of_similar_names(outputs["system"].unique())
     ignored_columns: dict[str, str] = {}
     for output_table in output_tables:
         ignored_columns.update(output_table.ignored_columns)

@@ -12,6 +12,7 @@ from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.columns import select_columns_by_name
 from metassay.data.directions import warn_of_scores_that_may_count_errors
 from metassay.data.score_cube import ScoreCube
+from metassay.data.similar_names import warn_of_similar_names
 from metassay.errors import join_names
 from metassay.stats.arrays import FloatArray
 
@@ -41,7 +42,7 @@ def warn_of_doubtful_scores(
     """
     notes: list[str] = []
     for cube in score_cubes:
-        notes += warn_of_similar_system_names(cube.systems)
+        notes += warn_of_similar_names(cube.systems)
         if human_score not in cube.human_scores:
             continue
         if human_score not in cube.lower_is_better:
@@ -123,26 +124,6 @@ def _describe_range(ranges: Iterable[_ScoreRange]) -> str:
     low = min(scores.low for scores in ranges) + 0.0
     high = max(scores.high for scores in ranges) + 0.0
     return f"{low:g} and {high:g}"
-
-
-def warn_of_similar_system_names(systems: Iterable[str]) -> list[str]:
-    """Return a note on systems whose names differ only in case or spaces, as if one had been misspelt.
-
-    >>> warn_of_similar_system_names(["NLLB", "nllb ", "Opus"])[0].partition(".")[0]
-    "The names of these systems differ only in case or spaces: 'NLLB', 'nllb '"
-    """
-    spellings: dict[str, list[str]] = {}
-    for system in sorted(systems):
-        spellings.setdefault(" ".join(system.casefold().split()), []).append(system)
-    similar = [name for names in spellings.values() if len(names) > 1 for name in names]
-    if not similar:
-        return []
-    names = ", ".join(map(repr, similar))
-    note = (
-        f"The names of these systems differ only in case or spaces: {names}. They are compared as different"
-        " systems. If they are the same, write the names alike."
-    )
-    return [note]
 
 
 def warn_of_values_that_may_mean_missing(score_name: str, scores: FloatArray) -> list[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from metassay.data.directions import ScoreDirection, orient_scores
 from metassay.data.score_arrays import ScoreArrays
+from metassay.data.similar_names import warn_of_similar_names
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray, LongArray
 
@@ -173,9 +174,13 @@ class ScoreCube:
         required = is_rated.shape[0] if every_system else 2
         items = np.asarray(is_rated.sum(axis=0) >= required)
         if not items.any():
+            remedies = [
+                *warn_of_similar_names(self.systems),
+                "To compare each pair of systems on the items that both have, add --missing pairwise.",
+            ]
             raise InputError(
                 f"{self.dataset}: no item has a {human_score} score for every system.",
-                remedy="To compare each pair of systems on the items that both have, add --missing pairwise.",
+                remedy=" ".join(remedies),
             )
         rated = self.select_items_and_systems(items=items, systems=systems)
         if every_system:

@@ -30,6 +30,7 @@ from metassay.data.directions import (
     warn_of_negated_scores,
 )
 from metassay.data.score_cautions import warn_of_values_that_may_mean_missing
+from metassay.data.similar_names import warn_of_similar_names
 from metassay.data.verdict_types import (
     GRADE,
     LABEL,
@@ -182,7 +183,7 @@ def parse_verdicts(
         raters=tuple(raters),
         metadata=tuple(metadata),
         gold=gold,
-        notes=(*type_notes, *parsed.notes),
+        notes=(*type_notes, *parsed.notes, *warn_of_similar_names(table["judge"].unique(), "judges")),
         directions=tuple(parsed.directions),
     )
 

@@ -13,6 +13,7 @@ from metassay.data.directions import orient_scores, warn_of_scores_that_may_coun
 from metassay.data.score_cautions import warn_if_score_scales_differ
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores, choose_human_score
+from metassay.data.similar_names import warn_of_similar_names
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.meta.decisions.labelled_scores import ITEM, LabelledScores, detect_labelling_unit
 from metassay.options import split_comma_separated_names
@@ -79,7 +80,10 @@ def read_labelled_scores(
             f"{count} of {len(is_scored)} items were left out because some system has no metric score."
         )
     if not is_scored.any():
-        raise InputError("no item has a metric score for every system.")
+        raise InputError(
+            "no item has a metric score for every system.",
+            remedy=" ".join(warn_of_similar_names(cube.systems)) or None,
+        )
     cube = cube.select_items_and_systems(items=is_scored)
     probabilities = None if probabilities is None else probabilities[is_scored]
     metrics, metric_notes = _select_metrics_without_missing_scores(cube, metric_names)
