@@ -262,9 +262,16 @@ def test_other_tables_keep_their_error():
     table = pl.DataFrame({"item": [1, 2], "text": ["a", "b"]})
     with pytest.raises(InputError, match="no column holds the output"):
         metassay.check(table)
-    # A rating alone is no metric, and nothing says that it is the verdict of a judge.
-    with pytest.raises(InputError, match="no column holds the output"):
-        metassay.check(make_scores().drop("comet", "ter"))
+
+
+def test_ratings_alone_are_human_scores_that_lack_metrics():
+    result = metassay.check(make_scores().drop("comet", "ter"))
+    assert result.verdict[0].sentence.startswith(
+        "Human scores without outputs and metrics: 3 systems, 30 items"
+    )
+    assert {question.missing for question in result.questions if "rank" in question.command} == {
+        "needs metric scores: add --join FILE"
+    }
 
 
 def test_published_verdicts_and_scores(real_data):

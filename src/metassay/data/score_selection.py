@@ -65,8 +65,9 @@ def select_score_cubes(
     notes: Sequence[str] = (),
     *,
     needs_human_scores: bool,
+    needs_metric_scores: bool = True,
 ) -> SelectedScores:
-    """Select the data sets that have metric scores and, if needed, human scores. Also decides whether higher
+    """Select the data sets that have the human and metric scores that are needed. Also decides whether higher
     or lower scores are better.
 
     Raises an error if no data set has these scores, or if a name in `metrics` is a metric of none of the data
@@ -75,7 +76,8 @@ def select_score_cubes(
     usable_cubes = []
     unusable_notes = []
     for cube in score_cubes:
-        if cube.metric_scores and (cube.human_scores or not needs_human_scores):
+        has_metrics = bool(cube.metric_scores) or not needs_metric_scores
+        if has_metrics and (cube.human_scores or not needs_human_scores):
             usable_cubes.append(cube)
         else:
             unusable_notes.append(f"{cube.dataset} was left out because it has no metric or no human scores.")

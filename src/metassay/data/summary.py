@@ -91,7 +91,8 @@ def summarize_score_cubes(
     outputs_of_system: Counter[str] = Counter()
     items: set[str] = set()
     for cube in score_cubes:
-        has_metric = _mark_outputs_with_any_score(cube, cube.metric_scores)
+        # Without metrics, the outputs with a human score are counted.
+        has_metric = _mark_outputs_with_any_score(cube, cube.metric_scores or cube.human_scores)
         has_human = has_metric
         if human_score is not None and human_score in cube.human_scores:
             has_human = ~np.isnan(cube.human_scores[human_score])

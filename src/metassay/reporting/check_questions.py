@@ -101,12 +101,12 @@ def _build_question_on_metric_ranking(check_result: CheckContent) -> CheckedQues
     systems = len(check_result.systems)
     if systems < FEWEST_SYSTEMS:
         return CheckedQuestion(question, command, f"needs {FEWEST_SYSTEMS} systems, there are {systems}")
-    return CheckedQuestion(question, command, _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS))
+    return CheckedQuestion(question, command, _describe_missing_scores(check_result, FEWEST_RATED_ITEMS))
 
 
 def _build_question_on_preferred_system(check_result: CheckContent) -> CheckedQuestion:
     human, rated = _choose_human_score(check_result)
-    missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
+    missing = _describe_missing_scores(check_result, FEWEST_RATED_FOR_ESTIMATES)
     test_set = _choose_test_set_with_most_ratings(check_result, human)
     if test_set is not None:
         rated = test_set.rated_items.get(human or "", 0)
@@ -146,7 +146,7 @@ def _build_question_on_best_two_systems(check_result: CheckContent) -> list[Chec
 
 def _build_question_on_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
     human, _ = _choose_human_score(check_result)
-    missing = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
+    missing = _describe_missing_scores(check_result, FEWEST_RATED_ITEMS)
     if len(check_result.systems) < 2:
         missing = "there is one system only"
     return CheckedQuestion(
@@ -158,7 +158,7 @@ def _build_question_on_favoured_systems(check_result: CheckContent) -> CheckedQu
 
 def _build_question_on_items_to_rate(check_result: CheckContent) -> list[CheckedQuestion]:
     """Suggest the command that chooses items for people to rate. The list is empty if all items are rated
-    already.
+    already, or if there is no metric.
     """
     human, rated = _choose_human_score(check_result)
     items = check_result.items
@@ -166,7 +166,7 @@ def _build_question_on_items_to_rate(check_result: CheckContent) -> list[Checked
     if test_set is not None:
         items, rated = test_set.items, test_set.rated_items.get(human or "", 0)
     unrated = items - rated
-    if not unrated:
+    if not unrated or _needs_metric_scores(check_result):
         return []
     option = "" if human is None else f" --human {_quote_column_for_command(human)}"
     count = min(_ITEMS_TO_RATE, unrated)
@@ -202,8 +202,17 @@ def _quote_column_for_command(column: str | None) -> str:
     return "COLUMN" if column is None else shlex.quote(column)
 
 
-def _describe_missing_ratings(check_result: CheckContent, needed: int) -> str | None:
-    """Say how many items must still be rated by people. None if enough items are rated."""
+def _needs_metric_scores(check_result: CheckContent) -> bool:
+    """Return whether the data has neither metric scores nor the outputs from which they could be computed."""
+    return check_result.kind == SCORES and not check_result.metric_columns
+
+
+def _describe_missing_scores(check_result: CheckContent, needed: int) -> str | None:
+    """Say that metrics are missing, or how many items must still be rated by people. None if the data has
+    enough scores.
+    """
+    if _needs_metric_scores(check_result):
+        return "needs metric scores: add --join FILE"
     human, rated = _choose_human_score(check_result)
     if human is None:
         missing = f"needs human scores of {format_plural(needed, 'item')}"

@@ -23,7 +23,7 @@ def build_check_verdict(check_result: CheckContent) -> list[Claim]:
     scores are better, and what was left out.
     """
     if check_result.kind == SCORES:
-        lines = _summarize_dataset_of_metric_scores(check_result)
+        lines = _summarize_dataset_of_scores(check_result)
     elif check_result.kind == VERDICTS and check_result.verdicts is not None:
         lines = _summarize_dataset_of_judge_verdicts(check_result, check_result.verdicts)
     else:
@@ -64,21 +64,24 @@ def _summarize_dataset_of_outputs(check_result: CheckContent) -> list[str]:
     return [f"{title[:1].upper()}{title[1:]}: {', '.join(facts)}."]
 
 
-def _summarize_dataset_of_metric_scores(check_result: CheckContent) -> list[str]:
-    """Summarise a data set of metric scores: systems, items, metrics, human scores, and whether higher scores
-    are better.
+def _summarize_dataset_of_scores(check_result: CheckContent) -> list[str]:
+    """Summarise a data set of scores: systems, items, metrics, human scores, and whether higher scores are
+    better.
     """
-    metrics = len(check_result.metric_columns)
+    title = "Human scores without outputs and metrics"
     facts = [
         format_plural(len(check_result.systems), "system"),
         format_plural(check_result.items, "item"),
-        f"{format_plural(metrics, 'metric')} ({join_first_names(check_result.metric_columns, _MOST_NAMES)})",
     ]
+    if check_result.metric_columns:
+        title = "Metric scores without outputs"
+        names = join_first_names(check_result.metric_columns, _MOST_NAMES)
+        facts.append(f"{format_plural(len(check_result.metric_columns), 'metric')} ({names})")
     if check_result.test_sets:
-        names = ["/".join(test_set.columns.values()) for test_set in check_result.test_sets]
-        facts.append(f"{len(names)} test sets ({join_first_names(names, _MOST_NAMES)})")
+        test_sets = ["/".join(test_set.columns.values()) for test_set in check_result.test_sets]
+        facts.append(f"{len(test_sets)} test sets ({join_first_names(test_sets, _MOST_NAMES)})")
     facts.append(_describe_human_scores(check_result))
-    lines = [f"Metric scores without outputs: {', '.join(facts)}."]
+    lines = [f"{title}: {', '.join(facts)}."]
     scores = [] if check_result.data is None else check_result.data.scores
     if scores:
         lines.append(_describe_whether_higher_is_better(scores))

@@ -47,7 +47,7 @@ from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
 
 
 def guess_kind_of_table_rows(data_source: Source, options: CheckOptions) -> str | None:
-    """Guess what the rows of a table are if they are not single outputs: metric scores, verdicts of judges,
+    """Guess what the rows of a table are if they are not single outputs: scores, verdicts of judges,
     or pairs of outputs. Returns None if this is not clear.
     """
     tables = _read_tables_to_guess_kind(data_source, options)
@@ -61,7 +61,7 @@ def guess_kind_of_table_rows(data_source: Source, options: CheckOptions) -> str 
     selects_systems = bool(options.systems or options.exclude_systems)
     if _has_columns_of_verdicts(columns, chosen) and not selects_systems:
         return VERDICTS
-    if all(_has_columns_of_metric_scores(table.frame, options) for table in tables):
+    if all(_has_columns_of_scores(table, options) for table in tables):
         return SCORES
     return None
 
@@ -117,8 +117,9 @@ def _has_columns_of_verdicts(column_names: Sequence[str], chosen_columns: Mappin
     return has_two_outputs and has_column_or_synonym("better")
 
 
-def _has_columns_of_metric_scores(table: pl.DataFrame, options: CheckOptions) -> bool:
-    """Return whether a table has columns for the item, the system and at least one metric."""
+def _has_columns_of_scores(raw_table: RawTable, options: CheckOptions) -> bool:
+    """Return whether a table has columns for the item, the system and at least one human or metric score."""
+    table = raw_table.frame
     names = {name.lower() for name in table.columns}
     chosen = options.columns or {}
     for role in ("item", "system"):
@@ -126,18 +127,23 @@ def _has_columns_of_metric_scores(table: pl.DataFrame, options: CheckOptions) ->
             return False
     if {"metric", "score"} <= names:
         return True
-    human = [name for name in split_comma_separated_names(options.human) if name in table.columns]
-    _, metric_columns = find_score_columns(table, human, metadata_columns=[*chosen.values()])
-    return bool(metric_columns)
+    requested = split_comma_separated_names(options.human)
+    human = [name for name in (*requested, *raw_table.human_columns) if name in table.columns]
+    human_columns, metric_columns = find_score_columns(table, human, metadata_columns=[*chosen.values()])
+    return bool(human_columns or metric_columns)
 
 
 def describe_score_table(
     data_source: Source, options: CheckOptions
 ) -> tuple[CheckContent, Mapping[str, str]]:
-    """Describe a table of metric scores without outputs. Returns the description and hashes of the scores."""
+    """Describe a table of human and metric scores without outputs. Returns the description and hashes of the
+    scores.
+    """
     reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
     rank_options = RankOptions(**reading, human=options.human)
-    scores = read_human_and_metric_scores(data_source, rank_options, needs_human_scores=False)
+    scores = read_human_and_metric_scores(
+        data_source, rank_options, needs_human_scores=False, needs_metric_scores=False
+    )
     summary = scores.summary or DataSummary(outputs=0, items=0, systems=[])
     test_sets = _count_items_of_test_sets(scores.cubes)
     rated_items: Counter[str] = Counter()

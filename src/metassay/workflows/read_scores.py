@@ -62,6 +62,7 @@ def read_human_and_metric_scores(
     *,
     further_columns: Sequence[str] = (),
     needs_human_scores: bool = True,
+    needs_metric_scores: bool = True,
 ) -> SelectedScores:
     """Read the human and metric scores of one or more data sets.
 
@@ -80,7 +81,13 @@ def read_human_and_metric_scores(
     cubes = _list_score_cubes_in_source(source)
     if cubes:
         names = [str(metric) for metric in metrics]
-        return select_score_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
+        return select_score_cubes(
+            cubes,
+            request,
+            names,
+            needs_human_scores=needs_human_scores,
+            needs_metric_scores=needs_metric_scores,
+        )
     score_table = read_score_table(
         source,
         options,
@@ -117,6 +124,7 @@ def read_human_and_metric_scores(
         scored.metrics,
         [*score_table.notes, *scored.notes, *language_notes],
         needs_human_scores=needs_human_scores,
+        needs_metric_scores=needs_metric_scores,
     )
     summary = summarize_score_cubes(
         selected.cubes,

@@ -114,8 +114,9 @@ def test_appraise_means_over_annotators_and_no_item_that_tests_them(tmp_path: Pa
     assert rows[("1", "A")]["da:engdeu02"] == 60
     assert set(table.frame["lp"]) == {"en-de"}
     assert table.left_out == {"tests the raters: BAD or REF": 1}
-    assert any("1 rows were left out (tests the raters: BAD or REF)" in note for note in table.notes)
-    assert any("1 outputs were scored again" in note for note in table.notes)
+    assert table.notes[-1] == "scores: 1 output was scored again by the same person; the last score counts."
+    # Rows left out are reported with the summary of the data.
+    assert not any("left out" in note for note in table.notes)
 
 
 def test_appraise_leaves_out_tutorials_and_repeated_or_incomplete_documents(tmp_path: Path) -> None:
@@ -176,3 +177,18 @@ def test_a_row_of_another_kind_is_refused_with_its_line(tmp_path: Path) -> None:
     path = appraise(tmp_path / "scores.csv", [*DIRECT, ("a", "b")])
     with pytest.raises(InputError, match=r"scores\.csv, line 7"):
         table_of(path)
+
+
+def test_check_describes_an_appraise_export_and_what_it_needs(tmp_path: Path) -> None:
+    people = appraise(tmp_path / "people.csv", DIRECT)
+    alone = metassay.check(people)
+    assert alone.verdict[0].sentence.startswith(
+        "Human scores without outputs and metrics: 2 systems, 2 items"
+    )
+    assert alone.left_out == {"tests the raters: BAD or REF": 1}
+    assert all(question.missing for question in alone.questions)
+    metrics = pl.DataFrame({"seg_id": [1, 2] * 2, "system": ["A", "A", "B", "B"], "M": [0.7, 0.4, 0.6, 0.3]})
+    metrics.write_csv(tmp_path / "metrics.csv")
+    joined = metassay.check(people, join=[tmp_path / "metrics.csv"])
+    assert joined.metric_columns == ["M"]
+    assert (joined.items, joined.outputs) == (2, 4)

@@ -68,7 +68,7 @@ class AppraiseReader(Reader):
         export = read_appraise_export(path)
         key_columns = _build_columns_that_identify_outputs(export.documents)
         table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
-        notes += export.describe_unused_rows(path)
+        notes += export.describe_repeated_scores(path)
         return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
 
 
@@ -127,16 +127,21 @@ class AppraiseExport:
         """
         return "esa" if self.has_marked_errors else "da"
 
-    def describe_unused_rows(self, export_path: str) -> list[str]:
-        """Return notes for the user on the rows and scores of an export that are not used."""
-        name = get_file_stem(export_path)
-        notes = [f"{name}: {count} rows were left out ({reason})." for reason, count in self.left_out.items()]
-        if self.repeated_scores:
-            notes.append(
-                f"{name}: {self.repeated_scores} outputs were scored again by the same person; "
-                "the last score counts."
-            )
+    def describe_left_out_rows(self, export_path: str) -> list[str]:
+        """Return a note for the user for each reason why rows were left out."""
+        notes = []
+        for reason, count in self.left_out.items():
+            rows = "1 row was" if count == 1 else f"{count} rows were"
+            notes.append(f"{get_file_stem(export_path)}: {rows} left out ({reason}).")
         return notes
+
+    def describe_repeated_scores(self, export_path: str) -> list[str]:
+        """Return a note for the user if somebody scored outputs again."""
+        if not self.repeated_scores:
+            return []
+        outputs = "1 output was" if self.repeated_scores == 1 else f"{self.repeated_scores} outputs were"
+        name = get_file_stem(export_path)
+        return [f"{name}: {outputs} scored again by the same person; the last score counts."]
 
 
 def read_appraise_export(path: str) -> AppraiseExport:

@@ -51,7 +51,8 @@ def read_appraise_scores(
         for key in keys:
             output = (key[2], int(export.segments[key]) + offset)
             scores.setdefault(output, {}).update(export.scores[key])
-        notes += export.describe_unused_rows(str(path))
+        notes += export.describe_left_out_rows(str(path))
+        notes += export.describe_repeated_scores(str(path))
     if not scores:
         return None, []
     outputs = pl.DataFrame(list(scores), schema={"system": pl.String, "seg_id": pl.Int64}, orient="row")
