@@ -63,7 +63,10 @@ def test_plain_files_are_text_and_with_source_and_language_a_translation(tmp_pat
     for name in ("ref", "hyp", "src"):
         (tmp_path / name).write_text("a b\nc d\n")
     files = [str(tmp_path / "ref")], [str(tmp_path / "hyp")]
-    assert read_parallel_files(*files).task == "text"
+    assert read_parallel_files(*files).task_guess == (
+        "The data is read as text generation (--task text) because text files of outputs and references were "
+        "given."
+    )
     assert read_parallel_files(*files, str(tmp_path / "src"), language="de").task == "mt"
 
 

@@ -114,7 +114,13 @@ def read_parallel_files(
     else:
         table = RawTable(outputs[0], read_parallel_lines(references, outputs, source))
     tables, notes = _join_further_files([table], join, ReaderOptions())
-    chosen_task, task_guess = _choose_task(table, task, language=language, has_source_file=source is not None)
+    chosen_task, task_guess = _choose_task(
+        table,
+        task,
+        language=language,
+        has_reference_files=transcripts is None,
+        has_source_file=source is not None,
+    )
     dataset = combine_output_tables(tables, task=chosen_task, language=language)
     input_files = _list_input_files([*references, *outputs], source, join)
     return replace(dataset, task_guess=task_guess, input_files=input_files).add_notes(*notes)
@@ -171,6 +177,7 @@ def _choose_task(
     *,
     language: str | None = None,
     has_judgements: bool = False,
+    has_reference_files: bool = False,
     has_source_file: bool = False,
 ) -> tuple[Task, str | None]:
     """Choose the task that the user named, or else the task that the columns of a table suggest.
@@ -185,6 +192,7 @@ def _choose_task(
         format_task=table.task,
         language=language,
         has_judgements=has_judgements,
+        has_reference_files=has_reference_files,
         has_source_file=has_source_file,
     )
     task, reason = guess_task(evidence)

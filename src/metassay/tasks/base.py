@@ -39,6 +39,8 @@ class TableEvidence:
     """Target language, if the user named it."""
     has_judgements: bool = False
     """Whether relevance judgements were given."""
+    has_reference_files: bool = False
+    """Whether outputs and references were given as text files (`--reference`), which have no columns."""
     has_source_file: bool = False
     """Whether a file of sources was given (`--source`), which people do for translations."""
 

@@ -38,6 +38,8 @@ would have written it. Keep it understandable. Reply with the rewritten output a
 
 def _explain_why_task_is_text_generation(table_evidence: TableEvidence) -> str | None:
     """Explain why a table looks like generated texts. Returns None if it does not."""
+    if table_evidence.has_reference_files:
+        return "text files of outputs and references were given"
     output = table_evidence.find_column(*COLUMNS["output"])
     if output is None:
         return None
