@@ -7,6 +7,7 @@ import gzip
 import polars as pl
 import pytest
 
+import metassay
 from metassay.data.assemble_rankings import (
     MISSING_LIST_REASON,
     UNJUDGED_TOPIC_REASON,
@@ -52,6 +53,14 @@ def test_comments_gaps_and_spaces_in_tags(write):
 def test_words_after_the_tag_that_vary_are_ignored(write):
     text = "q1 Q0 a 1 3 STANDARD more junk\nq1 Q0 b 2 2 STANDARD at the end\n"
     assert read_trec_run(write(text))["run"].unique().to_list() == ["STANDARD"]
+
+
+@pytest.mark.parametrize("line", ["1 d2 1 64.8 tag", "1 Q0 d2 1 6e-1"])
+def test_a_run_that_lacks_a_column_is_not_called_plain_text(write, line):
+    with pytest.raises(
+        InputError, match=r"5 words, but those of a TREC run have 6.\nA line of a run is: topic"
+    ):
+        metassay.read(write(f"{line}\n" * 3), qrels=write(QRELS, "qrels.txt"))
 
 
 def test_gzip_and_windows_line_ends(write):

@@ -17,8 +17,14 @@ from metassay.data.readers.files import (
     read_first_lines_without_comments,
 )
 from metassay.data.readers.tables import TABLE_ENDINGS
+from metassay.data.readers.trec_runs import TREC_RUN_REMEDY
 from metassay.data.readers.trn import is_trn_file
 from metassay.errors import InputError, InputLocation, format_path_for_user
+
+# A line of a TREC run without its second word Q0, or without the tag.
+_INCOMPLETE_RUN_LINE = re.compile(
+    r"\s*(\S+\s+\S+\s+\d+\s+[-+.\deE]+\s+\S+|\S+\s+[Qq]0\s+\S+\s+\d+\s+[-+.\deE]+)\s*"
+)
 
 
 def read_lines(path: str) -> list[str]:
@@ -68,7 +74,8 @@ def read_parallel_lines(
 
 
 def reject_plain_text(path: str) -> None:
-    """Raise an error with advice if a file is plain text or a transcript instead of a table.
+    """Raise an error with advice if a file is plain text, a transcript or an incomplete TREC run instead of a
+    table.
 
     Such files can only be read together with their references.
     """
@@ -80,6 +87,12 @@ def reject_plain_text(path: str) -> None:
             "transcripts in trn format need the transcripts of the reference.",
             location=InputLocation(file=path),
             remedy="Name both: -r REFERENCE.trn OUTPUT.trn",
+        )
+    if lines and all(map(_INCOMPLETE_RUN_LINE.fullmatch, lines)):
+        raise InputError(
+            "the lines have 5 words, but those of a TREC run have 6.",
+            location=InputLocation(file=path),
+            remedy=TREC_RUN_REMEDY,
         )
     if lines and not _looks_like_table(lines):
         raise InputError(

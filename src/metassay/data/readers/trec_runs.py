@@ -16,7 +16,7 @@ from metassay.tasks import ranking
 _FIELDS = ["topic", "iteration", "docid", "rank", "score", "tag"]
 _LINE = rf"^{SPACE}*{f'{WORD}{SPACE}+' * 5}(.*[^ \t\r\x0b\x0c]){SPACE}*$"
 _FIRST_LINES = re.compile(r"\s*\S+\s+[Qq]0\s+\S+\s+\S+\s+[-+.\dnNiI]\S*\s+\S.*")
-_REMEDY = "A line of a run is: topic Q0 document rank score tag."
+TREC_RUN_REMEDY = "A line of a run is: topic Q0 document rank score tag."
 
 
 class TrecRunReader(Reader):
@@ -55,7 +55,7 @@ def parse_trec_run(text: str, path: str) -> pl.DataFrame:
     """Parse the text of a TREC run into a table with a row per retrieved document. Errors name the path of
     the file.
     """
-    fields = split_lines_into_fields(text, path, _LINE, _FIELDS, "a run has six columns", _REMEDY)
+    fields = split_lines_into_fields(text, path, _LINE, _FIELDS, "a run has six columns", TREC_RUN_REMEDY)
     run = fields.select(
         _extract_run_names_from_tags(fields["tag"]).alias("run"),
         "topic",
@@ -91,6 +91,6 @@ def _parse_retrieval_scores(score_texts: pl.Series, line_numbers: pl.Series, pat
         raise InputError(
             f"the score {score_texts[index]!r} is not a finite number.",
             location=InputLocation(file=path, line=line_numbers[index]),
-            remedy=_REMEDY,
+            remedy=TREC_RUN_REMEDY,
         )
     return scores
