@@ -264,7 +264,7 @@ ERRORS = {
     "unknown parameter": (["score", "DATA", "--metrics", "chrf(word=2)"], "unknown parameter of chrf 'word'"),
     "metric twice": (["score", "DATA", "--metrics", "bleu,BLEU"], "bleu is asked for twice."),
     "unknown context": (["assay", "DATA", "--context", "domian"], "unknown context 'domian'. Did you mean domain?"),
-    "no context varies": (["assay", "DATA", "--systems", "a", "--context", "system"], "each requested context has only one value"),
+    "no context varies": (["assay", "DATA", "--systems", "a", "--context", "system"], "system has only one value, so there are no contexts to compare"),
     "unknown perturbation": (["assay", "DATA", "--perturbations", "remove"], "'remove'"),
     "bad assignment": (["check", "DATA", "--where", "domain"], "--where 'domain' is not NAME=VALUE."),
     "no data": (["check"], "no data was named."),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.context import choose_default_context_columns, group_outputs_by_context
+from metassay.data.context import (
+    choose_default_context_columns,
+    group_outputs_by_all_contexts,
+    group_outputs_by_context,
+)
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.trend import parse_number_from_context_name
@@ -132,6 +138,17 @@ def test_bad_requests(data, wanted) -> None:
 def test_unknown_columns_offer_the_nearest(data) -> None:
     with pytest.raises(UnknownName, match="Did you mean domain"):
         group_outputs_by_context(data, "domian")
+
+
+def test_contexts_with_one_value_are_refused_and_others_are_offered(data) -> None:
+    single = dataclasses.replace(data, outputs=data.outputs.filter(system="a", year=2022))
+    with pytest.raises(InputError, match="system and year each have only one value") as error:
+        group_outputs_by_all_contexts(single, ["system", "year"])
+    assert error.value.remedy == "Add --context COLUMN with one of these columns: domain."
+    undivided = dataclasses.replace(single, outputs=single.outputs.drop("domain"))
+    with pytest.raises(InputError, match="system has only one value, so there are no contexts") as error:
+        group_outputs_by_all_contexts(undivided, None)
+    assert error.value.remedy.startswith("Add outputs of another system")
 
 
 def test_defaults(data) -> None:

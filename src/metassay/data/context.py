@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from metassay.data.buckets import assign_to_equal_frequency_buckets, find_range_of_each_number
 from metassay.data.dataset import Dataset
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError, UnknownName, join_names
 
 # A function from a row of the outputs to the label of its context.
 RowLabel = Callable[[dict[str, Any]], str | None]
@@ -99,12 +99,26 @@ def group_outputs_by_all_contexts(
     # Pairs that someone else made can be assayed without any context.
     needs_contexts = bool(context_definitions) or not dataset.rows_are_pairs
     if needs_contexts and not any(context.has_several_contexts for context in contexts):
-        names = ", ".join(context.name for context in contexts)
-        raise InputError(
-            f"each requested context has only one value ({names}), so there is nothing to compare.",
-            remedy=f"Choose one of these columns: {', '.join(('system', *dataset.metadata))}.",
-        )
+        raise _build_single_context_error(dataset, [context.name for context in contexts])
     return contexts
+
+
+def _build_single_context_error(dataset: Dataset, context_names: Sequence[str]) -> InputError:
+    """Return the error for contexts that have only one value. It suggests columns with several values."""
+    verb = "has" if len(context_names) == 1 else "each have"
+    columns = []
+    for name in ("system", *dataset.metadata):
+        values = dataset.outputs[name].drop_nulls()
+        if values.n_unique() > 1 and not values.dtype.is_float():
+            columns.append(name)
+    if columns:
+        remedy = f"Add --context COLUMN with one of these columns: {join_names(columns)}."
+    else:
+        remedy = "Add outputs of another system, or a column that divides the outputs into contexts."
+    return InputError(
+        f"{' and '.join(context_names)} {verb} only one value, so there are no contexts to compare.",
+        remedy=remedy,
+    )
 
 
 def choose_default_context_columns(dataset: Dataset) -> tuple[str, ...]:
