@@ -26,6 +26,7 @@ from metassay.results.assay import (
     SavingChoice,
 )
 from metassay.results.base import Interval
+from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
 
 UNDEFINED = OrderAgreement(
     tau=None, low=None, high=None, corrected_tau=None, corrected_low=None, corrected_high=None
@@ -110,6 +111,32 @@ def test_without_human_scores_the_verdict_says_what_the_data_cannot_tell():
         "To detect errors in single translations, use chrF.",
         "This data cannot tell which metric ranks systems as people do: it has no human scores.",
         "100 translations, 50 items, no human scores.",
+    ]
+
+
+def test_pairs_by_human_score_do_not_count_as_data_without_human_scores():
+    result = make_result(pairs_from="people")
+    assert write_opening(result) == [
+        "Use chrF.",
+        (
+            "Which metric ranks systems as people do was not measured with pairs by human score. To find out:"
+            " metassay rank DATA"
+        ),
+        "100 translations, 50 items, pairs by human score.",
+    ]
+    view = prepare_assay_report(result)
+    claims = list_main_findings_of_assay(view)
+    # The user need not rely on results of other data.
+    assert [claim.kind for claim in claims if claim.kind in {"prior", "next"}] == []
+    assert [row["best"] for row in list_answers_as_rows(claims, view.labels, "mt")] == ["chrF", "not known"]
+
+
+def test_human_scores_that_were_not_compared_with_metrics_are_not_denied():
+    mqm = ScoreSummary("mqm", "human", "higher", "default", ["de"], 100)
+    data = DataSummary(outputs=100, items=50, systems=[SystemSummary("a", 100, 50)], scores=[mqm])
+    assert write_opening(make_result(data=data))[1:] == [
+        "Which metric ranks systems as people do was not measured.",
+        "100 translations, 1 system, 50 items, human scores not used.",
     ]
 
 

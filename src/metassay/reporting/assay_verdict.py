@@ -22,6 +22,7 @@ from metassay.reporting.wording import (
 )
 from metassay.results.assay import HumanAccuracy, HumanComparison, MetricAccuracy
 from metassay.results.base import Interval
+from metassay.results.data_summary import HUMAN_SCORE
 from metassay.results.verdict import Claim, Question
 
 COIN = 0.5
@@ -177,9 +178,13 @@ def _describe_data_size(assay_report: AssayReport) -> Claim:
     result = assay_report.result
     systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
-    human = "no human scores" if comparison is None else f"human score {comparison.human}"
-    if result.pairs_from == "people":
+    human = "no human scores"
+    if comparison is not None:
+        human = f"human score {comparison.human}"
+    elif result.pairs_from == "people":
         human = "pairs by human score"
+    elif _has_human_scores(assay_report):
+        human = "human scores not used"
     outputs = f"{format_count(result.outputs)} {get_output_noun(result.task)}"
     return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
@@ -244,8 +249,8 @@ def _describe_best_metric_on_human_pairs(assay_report: AssayReport) -> Claim | N
         return None
     comparison = assay_report.result.human_comparison
     if comparison is None:
-        return _explain_why_question_is_unanswered(
-            "choose_outputs", "chooses between two outputs", "it has no human scores"
+        return _explain_missing_human_comparison(
+            assay_report, "choose_outputs", "chooses between two outputs"
         )
     rows = {row.metric: row for row in comparison.metrics}
     row = rows[comparison.by_human_pairs.metric]
@@ -261,7 +266,7 @@ def _describe_best_metric_for_ranking_systems(assay_report: AssayReport) -> Clai
     """Say which metric ranks systems most like people do, by soft pairwise accuracy (SPA)."""
     comparison = assay_report.result.human_comparison
     if comparison is None:
-        return _explain_why_question_is_unanswered("rank_systems", "ranks systems", "it has no human scores")
+        return _explain_missing_human_comparison(assay_report, "rank_systems", "ranks systems")
     rows = {row.metric: row for row in comparison.metrics}
     row = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
     if row is None or row.spa is None:
@@ -368,6 +373,31 @@ def _explain_why_question_is_unanswered(question: Question, metric_ability: str,
     )
 
 
+def _has_human_scores(assay_report: AssayReport) -> bool:
+    """Return whether the data has human scores, whether or not metrics were compared with them."""
+    result = assay_report.result
+    if result.human_comparison is not None or result.pairs_from == "people":
+        return True
+    return result.data is not None and any(score.kind == HUMAN_SCORE for score in result.data.scores)
+
+
+def _explain_missing_human_comparison(
+    assay_report: AssayReport, question: Question, metric_ability: str
+) -> Claim:
+    """Say why a question about agreement with people has no answer: the data has no human scores, or metrics
+    were not compared with them.
+    """
+    if not _has_human_scores(assay_report):
+        return _explain_why_question_is_unanswered(question, metric_ability, "it has no human scores")
+    sentence = f"Which metric {metric_ability} as people do was not measured"
+    # A note says why other human scores were not used.
+    if assay_report.result.pairs_from == "people":
+        sentence += " with pairs by human score. To find out: metassay rank DATA"
+    else:
+        sentence += "."
+    return Claim(kind="unanswered", question=question, sentence=sentence)
+
+
 def _describe_published_results_of_metrics(
     assay_report: AssayReport, best_metric: MetricAccuracy
 ) -> list[Claim]:
@@ -375,7 +405,7 @@ def _describe_published_results_of_metrics(
     data are translations without human scores.
     """
     task = find_task(assay_report.result.task)
-    if assay_report.result.human_comparison is not None or task is None or not task.has_prior_evidence:
+    if _has_human_scores(assay_report) or task is None or not task.has_prior_evidence:
         return []
     return [
         Claim(
@@ -398,7 +428,7 @@ def _suggest_collecting_human_ratings(assay_report: AssayReport) -> Claim | None
     can rate its outputs.
     """
     result = assay_report.result
-    if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
+    if _has_human_scores(assay_report) or result.pairs_from not in {"rule", "model"}:
         return None
     task = find_task(result.task)
     if task is not None and task.is_ranking:

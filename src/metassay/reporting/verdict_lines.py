@@ -86,7 +86,7 @@ def _build_question_row(claim: Claim, metric_labels: MetricLabels, task: str) ->
         unknown = dict.fromkeys(("result", "tied", "baseline"))
         # A claim with a value, or about saved labels, was tested: no metric is good enough.
         is_tested = claim.value is not None or claim.question == "save_labels"
-        best = "none is shown to" if is_tested else "this data cannot tell"
+        best = "none is shown to" if is_tested else "not known"
         return {"question": title, "best": best, **unknown}
     names = metric_labels.list_labels_of_metrics(claim.metrics)
     return {
