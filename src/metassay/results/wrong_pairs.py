@@ -45,7 +45,8 @@ class WrongPairs(ResultStruct, frozen=True, kw_only=True):
     """Examples of pairs in which some metric did not prefer the better output. Pairs whose label may be wrong
     come last.
 
-    `checked` pairs, evenly spaced over all, tell how many labels are `doubtful`; None for rankings.
+    `checked` pairs, evenly spaced over all, tell how many labels are `doubtful`; None for rankings and human
+    pairs.
     """
 
     pairs: list[WrongPair]

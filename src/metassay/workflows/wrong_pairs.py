@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from rapidfuzz.distance import Levenshtein
@@ -88,8 +89,10 @@ def collect_misordered_pairs(
     turn.
 
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
-    of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
+    of all pairs are doubtful is estimated on pairs evenly spaced over all of them. Human pairs, in
+    which people found one output worse, are never doubtful.
     """
+    are_human_pairs = scored_pairs.pairs.worse_rows is not None
     errors = _find_most_misordered_pairs(scored_pairs, len(metrics))
     chosen = _take_pairs_of_each_metric_in_turn(errors.list_most_misordered_pairs_by_metric(len(metrics)))
     rows = scored_pairs.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
@@ -104,10 +107,14 @@ def collect_misordered_pairs(
         pair = _build_misordered_pair_example(
             dataset, texts[n], sources_and_references[n], row, contexts, metric_scores[n]
         )
+        if pair is not None and are_human_pairs:
+            pair = msgspec.structs.replace(pair, is_doubtful=False)
         if pair is not None:
             pairs.append(pair)
             characters_left -= len(str(pair))
-    checked, doubtful = _count_worse_outputs_nearer_to_reference(dataset, scored_pairs)
+    checked, doubtful = None, None
+    if not are_human_pairs:
+        checked, doubtful = _count_worse_outputs_nearer_to_reference(dataset, scored_pairs)
     return WrongPairs(
         pairs=sorted(pairs, key=lambda pair: pair.is_doubtful), checked=checked, doubtful=doubtful
     )
