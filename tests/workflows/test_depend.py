@@ -208,6 +208,7 @@ def test_further_human_scores_are_not_metrics(table):
     both = table.with_columns(relevance=pl.col("mqm") + 1, taste=pl.col("mqm") - 1)
     result = depend(both, human="mqm,taste", **QUICK)
     assert result.human == "mqm"
+    assert any("with mqm, which --human names first; taste is not used." in note for note in result.notes)
     assert sorted(entry.metric for entry in result.metrics) == ["errors", "good"]
 
 

@@ -325,6 +325,10 @@ def test_human_scores_are_never_metrics(frame: pl.DataFrame) -> None:
     )
     result = rank(table, human="coherence,vivid", draws=10)
     assert result.human == "coherence"
+    assert result.notes[0] == (
+        "Metrics are compared with coherence, which --human names first; vivid is not used."
+        " Use one human score at a time."
+    )
     assert values(result).keys() == {"good", "bad", "constant", "random"}
     assert "vivid" in values(rank(table, human="coherence", draws=10))
     assert "relevance" in values(rank(table, human="coherence", metrics="relevance,good", draws=10))
