@@ -12,6 +12,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.reporting.depend_report import find_metrics_that_favour_systems
 from metassay.workflows.depend import depend
+from metassay.workflows.rank import rank
 
 QUICK = {"bootstraps": 20, "draws": 19}
 
@@ -245,3 +246,44 @@ def test_metrics_that_favour_a_system_are_found_among_many_metrics() -> None:
     result = depend(pl.DataFrame(columns), human="human", bootstraps=2)
     assert all(entry.p_fair == pytest.approx(1 / 2400) for entry in result.metrics)
     assert len(find_metrics_that_favour_systems(result.metrics)) == 60
+
+
+@pytest.mark.parametrize(("items", "reason"), [(1, "1 item is too few"), (3, "3 items are too few")])
+def test_nothing_is_claimed_about_few_items(table, items, reason):
+    result = depend(table.filter(pl.col("seg_id") <= items), **QUICK)
+    assert [claim.sentence for claim in result.verdict] == [
+        f"It is not known which systems a metric favours: {reason}."
+    ]
+    for entry in result.metrics:
+        assert (entry.low, entry.high, entry.p_fair) == (None, None, None)
+        assert set(entry.deviations_low.values()) == {None}
+    assert result.comparisons == []
+
+
+def test_few_documents_are_too_few_clusters(table):
+    result = depend(table.filter(pl.col("seg_id") <= 6), cluster="doc_id", **QUICK)
+    assert "2 clusters of items are too few" in result.verdict[0].sentence
+
+
+def test_a_metric_with_few_items_is_not_among_the_claims_on_others(table):
+    few = pl.when(pl.col("seg_id") <= 3).then(pl.col("mqm"))
+    result = depend(table.with_columns(few=few), **QUICK)
+    assert "all: nothing is claimed about few, because 3 items are too few." in {
+        note.replace("en-de:", "all:") for note in result.notes
+    }
+    # Otherwise it would have the lowest system dependence, 0.
+    assert "good has the lowest system dependence" in result.verdict[1].sentence
+    assert {name for each in result.comparisons for name in (each.a, each.b)} == {"errors", "good"}
+
+
+def test_equal_human_scores_show_nothing_about_metrics(table):
+    equal = table.with_columns(mqm=pl.lit(-1.0))
+    result = depend(equal, **QUICK)
+    assert [claim.sentence for claim in result.verdict] == [
+        "It is not known which systems a metric favours: all scores of mqm are equal."
+    ]
+    note = "All scores of mqm are equal, so no metric can be compared with them."
+    assert note in result.notes
+    ranked = rank(equal, draws=50)
+    assert note in ranked.notes
+    assert [claim.kind for claim in ranked.verdict] == ["unanswered"]

@@ -50,6 +50,7 @@ def warn_of_doubtful_scores(
         notes += warn_if_score_scales_differ(
             human_score, dict(zip(cube.systems, cube.human_scores[human_score]))
         )
+        notes += _warn_of_equal_human_scores(human_score, cube.human_scores[human_score])
         for name in (human_score, *cube.metric_scores):
             scores = cube.human_scores[name] if name == human_score else cube.metric_scores[name]
             notes += warn_of_values_that_may_mean_missing(name, scores)
@@ -57,6 +58,14 @@ def warn_of_doubtful_scores(
         if not has_clusters:
             notes += _suggest_cluster_column(cube)
     return list(dict.fromkeys(notes))
+
+
+def _warn_of_equal_human_scores(human_score: str, scores: FloatArray) -> list[str]:
+    """Return a note if all human scores are equal, so that no metric can agree with them."""
+    present = scores[~np.isnan(scores)]
+    if len(present) < 2 or (present != present[0]).any():
+        return []
+    return [f"All scores of {human_score} are equal, so no metric can be compared with them."]
 
 
 def warn_if_score_scales_differ(human_score: str, scores_by_system: Mapping[str, FloatArray]) -> list[str]:

@@ -105,9 +105,14 @@ def _describe_favoured_systems_in_dataset(
     informed = [entry for entry in metric_dependences if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
+    clear = [entry for entry in informed if entry.unclear_because is None]
+    if not clear:
+        reasons = ", ".join(dict.fromkeys(entry.unclear_because or "" for entry in informed))
+        sentence = f"It is not known which {dependence_report.result.by}s a metric favours: {reasons}."
+        return [Claim(kind="unanswered", sentence=sentence)]
     return [
-        _describe_metrics_that_favour_systems(dependence_report, informed),
-        _describe_least_dependent_metric(dependence_report, informed),
+        _describe_metrics_that_favour_systems(dependence_report, clear),
+        _describe_least_dependent_metric(dependence_report, clear),
     ]
 
 

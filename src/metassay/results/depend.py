@@ -119,6 +119,10 @@ class MetricDependence(msgspec.Struct, frozen=True):
     sensitivity: list[Sensitivity]
     uninformed: bool = False
     """Whether the scores depend on nothing but the system or the item, or are a sentinel's."""
+    unclear_because: str | None = None
+    """Why nothing is claimed about the metric, for example because there are too few items. Then there are
+    no intervals and no `p_fair`. None if the data is sufficient.
+    """
 
     @property
     def most_favoured(self) -> str:

@@ -14,6 +14,8 @@ from metassay.stats.random import RESAMPLED_UNITS, spawn_random_generator
 
 # Each block of draws has a random stream of its own, so that results do not depend on the threads.
 DRAWS_PER_BLOCK = 100
+# Resamples of fewer items, or clusters of items, do not show how uncertain a value is.
+FEWEST_CLUSTERS = 5
 
 
 def draw_bootstrap_counts(

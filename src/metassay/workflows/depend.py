@@ -300,6 +300,10 @@ def _collect_notes_on_scores_and_analyses(
     for dataset, analysis in analyses.items():
         for metric, reason in sorted(analysis.left_out.items()):
             notes.append(f"{dataset}: {metric} was left out because {reason}.")
+        unclear = {entry.metric: entry.unclear_because for entry in analysis.metrics if entry.unclear_because}
+        if len(unclear) < len(analysis.metrics):  # otherwise the first sentence of the result says it
+            for metric, reason in unclear.items():
+                notes.append(f"{dataset}: nothing is claimed about {metric}, because {reason}.")
     for dataset, analysis in analyses.items():
         every_group = {group for entry in analysis.metrics for group in entry.deviations}
         for entry in analysis.metrics:

@@ -52,7 +52,8 @@ def test_one_item_or_two_systems_give_no_interval_and_no_best_metric(items, syst
     assert [(row.low, row.high) for row in ranking.metrics] == [(None, None)] * 4
     assert "too few to name a best metric" in result.build_page().lead[0]
     assert "agrees best" not in result.build_page().lead[0]
-    assert any("too few to compute intervals of spa" in note for note in result.notes)
+    counted = "1 item is" if items == 1 else "2 systems are"
+    assert any(f"{counted} too few to compute intervals of spa" in note for note in result.notes)
 
 
 def test_one_system_is_ranked_by_agreement_over_items() -> None:

@@ -54,7 +54,7 @@ from metassay.results.depend import DependenceComparison, LocalDependence, Metri
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE
-from metassay.stats.resampling import draw_cluster_counts
+from metassay.stats.resampling import FEWEST_CLUSTERS, draw_cluster_counts
 
 Progress = Callable[[str, int, int], None]
 
@@ -99,6 +99,8 @@ class MetricMeasurement:
     is_scored: NDArray[np.bool_] = field(repr=False)
     resample_counts: Counts = field(repr=False)
     dependence: SystemDependence
+    unclear_because: str | None
+    """Why nothing can be claimed about the metric, such as too few items. None if the data suffices."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ def analyze_metric_bias_between_systems(
             if progress is not None:
                 progress("metrics", len(entries), len(metrics))
         if sampling.bootstraps:
-            comparisons = _compare_biases_of_all_metric_pairs(outputs, measurements, resample_counts, pool)
+            sufficient = {name: each for name, each in measurements.items() if each.unclear_because is None}
+            comparisons = _compare_biases_of_all_metric_pairs(outputs, sufficient, resample_counts, pool)
         else:
             comparisons = []
     return DependenceAnalysis(sort_by_metric_bias(entries), comparisons, left_out, measurements)
@@ -232,18 +235,35 @@ def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str
     return None
 
 
+def _explain_why_metric_bias_is_unclear(outputs: ScoredOutputs, human: str) -> str | None:
+    """Return the reason why measured bias between systems says nothing about other items, or None if it
+    does.
+    """
+    if (outputs.human_scores == outputs.human_scores[0]).all():
+        return f"all scores of {human} are equal"
+    clusters = outputs.cluster_count
+    if clusters >= FEWEST_CLUSTERS:
+        return None
+    if clusters < len(np.unique(outputs.items)):
+        return f"{clusters} {'cluster of items is' if clusters == 1 else 'clusters of items are'} too few"
+    return f"{clusters} {'item is' if clusters == 1 else 'items are'} too few"
+
+
 def _measure_bias_of_metric_between_systems(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
     """Measure how much more one metric overrates one system than another.
 
-    Only outputs that the metric scored are used.
+    Only outputs that the metric scored are used. There are no intervals if the outputs do not suffice.
     """
     is_scored = outputs.find_outputs_with_complete_scores(metric)
     scored_outputs = outputs.select_scored_outputs(metric, is_scored)
     scored_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored)
     dependence = measure_metric_bias_between_systems(scored_outputs, scored_resamples)
-    return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence)
+    unclear_because = _explain_why_metric_bias_is_unclear(scored_outputs, outputs.human)
+    if unclear_because is not None:
+        dependence = dependence.drop_intervals()
+    return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence, unclear_because)
 
 
 def _compute_p_values_of_metrics(
@@ -292,7 +312,7 @@ def _build_metric_bias_result(
         slope=parts.slope,
         residual_range=parts.residual_range,
         p_equal=p_values.equal,
-        p_fair=p_values.fair,
+        p_fair=None if measurement.unclear_because is not None else p_values.fair,
         pearson=compute_pearson_over_all_outputs(outputs),
         outputs=len(outputs.human_scores),
         deviations=_map_group_names_to_values(outputs, dependence.deviations),
@@ -315,6 +335,7 @@ def _build_metric_bias_result(
         sensitivity=measure_metric_bias_under_changed_settings(outputs, seed=sampling.seed)
         if sampling.sensitivity
         else [],
+        unclear_because=measurement.unclear_because,
     )
 
 
@@ -371,6 +392,8 @@ def _measure_metric_bias_in_context(
     dependence = measure_metric_bias_between_systems(
         outputs, _drop_resamples_without_outputs(resamples, outputs)
     )
+    if _explain_why_metric_bias_is_unclear(outputs, grouped_outputs.human) is not None:
+        dependence = dependence.drop_intervals()
     return LocalDependence(
         column=context_column,
         context=context,

@@ -13,7 +13,7 @@ Outputs can be grouped by another column than the system; everything here theref
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,6 +66,10 @@ class SystemDependence:
         if self.resampled_deviations is None:
             return None
         return compute_range_over_groups(self.resampled_deviations)
+
+    def drop_intervals(self) -> SystemDependence:
+        """Return a copy without intervals, for data that is too small for them."""
+        return replace(self, low=None, high=None, deviations_low=None, deviations_high=None)
 
 
 def system_dependence(

@@ -17,13 +17,15 @@ from metassay.meta.people.ranking_data import BASELINES, RankingData
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import SEGMENT_SUBSETS
-from metassay.stats.resampling import draw_random_subsets_in_blocks, map_bootstrap_resamples
+from metassay.stats.resampling import (
+    FEWEST_CLUSTERS,
+    draw_random_subsets_in_blocks,
+    map_bootstrap_resamples,
+)
 from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
 # Two systems form one pair, which every metric orders either as people do or not.
 FEWEST_SYSTEMS = 3
-# Resamples of fewer items, or clusters of items, do not show how uncertain a value is.
-FEWEST_CLUSTERS = 5
 # Random subsets over which the value in a context is averaged, where contexts differ in size.
 SUBSETS_PER_CONTEXT = 200
 
@@ -101,15 +103,15 @@ def explain_why_data_is_too_small(ranking_data: RankingData, meta_metric: MetaMe
     systems = len(ranking_data.cube.systems)
     clusters = ranking_data.scores.cluster_count
     if meta_metric.level == SYSTEM and systems < FEWEST_SYSTEMS:
-        reason = f"{systems} systems"
+        reason = "1 system is" if systems == 1 else f"{systems} systems are"
+    elif clusters < FEWEST_CLUSTERS and ranking_data.scores.clusters is not None:
+        reason = "1 cluster of items is" if clusters == 1 else f"{clusters} clusters of items are"
     elif clusters < FEWEST_CLUSTERS:
-        reason = f"{clusters} {'item' if clusters == 1 else 'items'}"
-        if ranking_data.scores.clusters is not None:
-            reason = f"{clusters} {'cluster' if clusters == 1 else 'clusters'} of items"
+        reason = "1 item is" if clusters == 1 else f"{clusters} items are"
     else:
         return None
     dataset = ranking_data.cube.dataset
-    return f"{dataset}: {reason} are too few to compute intervals of {meta_metric} or to name a best metric."
+    return f"{dataset}: {reason} too few to compute intervals of {meta_metric} or to name a best metric."
 
 
 def estimate_meta_metric_values(
