@@ -233,7 +233,7 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
     assert rankings.sentences[0] == "en-de: SPA with mqm: This ranking uses 9 systems and 100 items."
     contexts = find_section(page, "Within contexts")
     assert [choice.title for choice in contexts.choices] == ["en-de, news: SPA with mqm"]
-    assert page.lead[1] == "A has the highest SPA in every domain, too."
+    assert page.lead[1] == "A has the highest SPA in every domain with enough data, too."
     assert len(page.lead) == 3
 
 

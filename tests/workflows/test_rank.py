@@ -435,6 +435,28 @@ def test_no_metric_is_best_if_none_is_above_a_constant():
     assert result.verdict[0].sentence.startswith("No metric agrees with people (mqm) better than a constant")
 
 
+def test_a_metric_that_is_not_shown_to_beat_a_constant_is_not_named_best():
+    noise = np.random.default_rng(4).normal(size=90)
+    rows = [row | {"noise": value} for row, value in zip(make_rows_of_three_systems(), noise)]
+    result = rank(pl.DataFrame(rows), human="mqm", metrics="noise", significance="none")
+    row = next(metric for metric in result.rankings[0].metrics if metric.metric == "noise")
+    assert row.low < result.rankings[0].constant_value < row.value
+    (claim,) = result.verdict
+    assert claim.kind == "unanswered"
+    assert claim.sentence.startswith("No metric is named best on all: noise has the highest SPA ")
+    assert "is not shown to be better than a constant score, which has 0.5" in claim.sentence
+
+
+def test_metrics_that_are_never_named_best_have_a_note_and_are_not_overlooked():
+    rows = [row | {"length": len(row["system"]) + row["M"]} for row in make_rows_of_three_systems()]
+    result = rank(pl.DataFrame(rows), human="mqm", significance="none")
+    assert result.verdict[0].sentence.endswith(". No other metric can be named best.")
+    note = "length is the name of a sentinel, which knows nothing of quality, so it is not recommended."
+    assert note in result.notes
+    alone = rank(pl.DataFrame(rows), human="mqm", metrics="M", significance="none")
+    assert alone.verdict[0].sentence.endswith(". It is the only metric.")
+
+
 def test_columns_without_a_readable_score_are_named(tmp_path):
     lines = ["seg_id,system,mqm,M,spaced,absent"]
     for number, row in enumerate(make_rows_of_three_systems()):

@@ -70,6 +70,11 @@ def explain_why_metric_ignores_quality(metric: str, determining_property: str) -
     return f"{reason} It knows nothing else about the outputs, so it is not recommended."
 
 
+def explain_why_sentinel_is_not_recommended(metric: str) -> str:
+    """Explain that a metric is not recommended because it has the name of a sentinel."""
+    return f"{metric} is the name of a sentinel, which knows nothing of quality, so it is not recommended."
+
+
 def warn_of_simulated_human_scores(human_column: str) -> str:
     """Warn that the human scores were simulated, and not given by people."""
     return f"The {human_column} scores are simulated."

@@ -39,7 +39,7 @@ def _build_best_metric_claim(ranking: Ranking, rank_report: RankReport) -> Claim
     if not ranking.defined_metrics or ranking.is_too_small:
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     best = find_best_metric(ranking)
-    if not _is_better_than_constant_score(ranking, best):
+    if not _is_shown_to_beat_constant_score(ranking, best):
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     return Claim(
         kind="answer",
@@ -53,14 +53,15 @@ def _build_best_metric_claim(ranking: Ranking, rank_report: RankReport) -> Claim
     )
 
 
-def _is_better_than_constant_score(ranking: Ranking, ranked_metric: RankedMetric) -> bool:
-    """Return whether a metric agrees better with people than a metric that gives all outputs the same
-    score.
+def _is_shown_to_beat_constant_score(ranking: Ranking, ranked_metric: RankedMetric) -> bool:
+    """Return whether a metric is shown to agree better with people than a metric that gives all outputs the
+    same score: its interval, or without one its value, lies above that of the constant.
     """
     if ranking.meta_metric == LABELS_SAVED:  # has a test and a sentence of its own
         return True
     constant = ranking.constant_value
-    return constant is None or ranked_metric.value is None or ranked_metric.value > constant
+    lower_end = ranked_metric.value if ranked_metric.low is None else ranked_metric.low
+    return constant is None or lower_end is None or lower_end > constant
 
 
 def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]:
@@ -92,12 +93,8 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
             f" {format_metric_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
         )
-    if not _is_better_than_constant_score(ranking, best):
-        return (
-            f"No metric agrees with people ({human}) better than a constant score on {scope}:"
-            f" {rank_report.labels[best.metric]} is highest with {format_metric_value(ranking, best)};"
-            f" a constant has {_format_value(ranking, ranking.constant_value)}."
-        )
+    if not _is_shown_to_beat_constant_score(ranking, best):
+        return _compare_best_metric_with_constant_score(ranking, rank_report, best)
     rivals = [metric.metric for metric in metrics if metric is not best]
     undecided = _find_tied_metrics(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
@@ -112,6 +109,28 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
     return opening + _describe_tests_against_other_metrics(ranking, rank_report, rivals, undecided)
 
 
+def _compare_best_metric_with_constant_score(
+    ranking: Ranking, rank_report: RankReport, best_metric: RankedMetric
+) -> str:
+    """Say that no metric is shown to be better than a constant score, with the values of both."""
+    human = rank_report.result.human
+    scope = rank_report.name_dataset_and_context(ranking)
+    label = rank_report.labels[best_metric.metric]
+    value = format_metric_value(ranking, best_metric)
+    constant = _format_value(ranking, ranking.constant_value)
+    has_others = any(metric.uninformed for metric in ranking.metrics)
+    no_metric = "No metric that rates single outputs" if has_others else "No metric"
+    if (best_metric.value or 0.0) > (ranking.constant_value or 0.0):
+        return (
+            f"{no_metric} is named best on {scope}: {label} has the highest {value} with {human}, but is not"
+            f" shown to be better than a constant score, which has {constant}."
+        )
+    return (
+        f"{no_metric} agrees with people ({human}) better than a constant score on {scope}: {label} is"
+        f" highest with {value}; a constant has {constant}."
+    )
+
+
 def _describe_tests_against_other_metrics(
     ranking: Ranking, rank_report: RankReport, other_metrics: list[str], tied_metrics: list[str]
 ) -> str:
@@ -119,7 +138,8 @@ def _describe_tests_against_other_metrics(
     others.
     """
     if not other_metrics:
-        return ". It is the only metric."
+        metrics = [metric for metric in ranking.metrics if not metric.baseline]
+        return ". It is the only metric." if len(metrics) == 1 else ". No other metric can be named best."
     if not ranking.comparisons:
         return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
@@ -150,6 +170,8 @@ def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> l
     if not ranking.defined_metrics or ranking.is_too_small:
         return []
     best = find_best_metric(ranking).metric
+    if not _is_shown_to_beat_constant_score(ranking, find_best_metric(ranking)):
+        return []
     claims = []
     for column, contexts in _group_rankings_by_context_column(ranking, rank_report).items():
         winners = {context.context: find_best_metric(context).metric for context in contexts}
@@ -161,8 +183,10 @@ def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> l
             if winner != best and _is_significantly_better(context, winner, best, level):
                 shown.append(f"{rank_report.labels[winner]} on {context.context}")
         if not others:
-            meta_metric = get_meta_metric_label(ranking.meta_metric)
-            sentence = f"{rank_report.labels[best]} has the highest {meta_metric} in every {column}, too."
+            highest = (
+                f"{rank_report.labels[best]} has the highest {get_meta_metric_label(ranking.meta_metric)}"
+            )
+            sentence = f"{highest} in every {column} with enough data, too."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
             continue
         claims.append(_build_context_cost_claim(ranking, rank_report, column, others))

@@ -41,7 +41,10 @@ from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import split_comma_separated_names
-from metassay.reporting.assay_sentences import explain_why_metric_ignores_quality
+from metassay.reporting.assay_sentences import (
+    explain_why_metric_ignores_quality,
+    explain_why_sentinel_is_not_recommended,
+)
 from metassay.specs import split_metric_names
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
 
@@ -218,6 +221,7 @@ def mark_metrics_that_ignore_output_text(score_cube: ScoreCube) -> tuple[ScoreCu
         for metric, determining_property in properties.items()
         if metric not in sentinels
     ]
+    notes += [explain_why_sentinel_is_not_recommended(metric) for metric in sorted(sentinels)]
     if not score_cube.text_measures:
         notes.append(WITHOUT_TEXTS_NOTE)
     return score_cube.add_notes(*notes), frozenset(properties) | sentinels

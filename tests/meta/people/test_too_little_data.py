@@ -115,4 +115,4 @@ def test_the_headline_names_the_winners_of_contexts() -> None:
 
 def test_the_headline_says_when_one_metric_is_highest_everywhere() -> None:
     result = rank(build_table(items=200), human="mqm", context="domain", draws=50)
-    assert "good has the highest SPA in every domain, too." in result.build_page().lead
+    assert "good has the highest SPA in every domain with enough data, too." in result.build_page().lead
