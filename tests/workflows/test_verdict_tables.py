@@ -245,6 +245,32 @@ def build_labels(labels=17, items=200, seed=0):
     return pl.DataFrame({"item": np.arange(items), "judge": "j", **columns})
 
 
+def test_verdicts_without_a_human_label_are_counted():
+    frame = build_pairs(right=0.9)
+    number = pl.int_range(pl.len())
+    unlabelled = frame.with_columns(better=pl.when(number % 3 > 0).then("better"))
+    unlabelled = unlabelled.with_columns(winner=pl.when(number > 0).then("winner"))
+    result = metassay.judge(unlabelled)
+    # The first row has neither a verdict nor a label.
+    count = unlabelled["better"].null_count() - 1
+    assert result.data.left_out == {"no verdict": 1, "no human label": count}
+    note = f"{count} verdicts are not compared with people: there is no human label."
+    assert note in result.notes
+    assert metassay.judge(frame).data.left_out == {}
+
+
+def test_labels_on_which_raters_are_divided_are_counted():
+    labels = {
+        "verdict": ["x", "x", "y", "y"],
+        "human:ann": ["x", "x", "y", None],
+        "human:bea": ["x", "y", "y", None],
+        "human:cid": ["y", "z", "y", None],
+    }
+    result = metassay.judge(pl.DataFrame({"item": [1, 2, 3, 4], "judge": "j", **labels}))
+    assert result.data.left_out == {"no human label": 1, "raters are divided equally": 1}
+    assert "1 verdict is not compared with people: no label has a majority among the raters." in result.notes
+
+
 def test_renumbering_labels_changes_nothing():
     frame = build_labels()
     first = metassay.judge(frame).to_dict()

@@ -26,6 +26,8 @@ from metassay.results.data_summary import (
 NO_HUMAN_SCORE_REASON = "no human score"
 NO_METRIC_SCORE_REASON = "no metric score"
 NO_VERDICT_REASON = "no verdict"
+NO_HUMAN_LABEL_REASON = "no human label"
+DIVIDED_RATERS_REASON = "raters are divided equally"
 _DEFINED_BY_METRIC = "part of the metric's definition"
 _GIVEN_WITH_SCORES = "given with the scores"
 
@@ -155,15 +157,34 @@ def summarize_verdicts(verdict_table: VerdictTable, raw_table: pl.DataFrame) -> 
             verdict_table.frame.group_by("system").agg(pl.len(), pl.col("item").n_unique()).sort("system")
         )
         systems = [SystemSummary(str(name), outputs, items) for name, outputs, items in counts.iter_rows()]
-    missing = verdict_table.frame["value"].null_count()
     return DataSummary(
         outputs=verdict_table.frame.height,
         items=verdict_table.frame["item"].n_unique(),
         systems=systems,
-        left_out={NO_VERDICT_REASON: missing} if missing else {},
+        left_out=_count_verdicts_left_out(verdict_table, raw_table.columns),
         ignored_columns=dict(sorted(find_unusable_columns(raw_table).items())),
         scores=[
             ScoreSummary(direction.score, direction.kind, direction.better, direction.why, [])
             for direction in verdict_table.directions
         ],
     )
+
+
+def _count_verdicts_left_out(verdict_table: VerdictTable, columns: Sequence[str]) -> dict[str, int]:
+    """Count the rows without a verdict, and those whose verdict is not compared with people, by reason.
+
+    `columns` are those of the input. If the human labels are none of them, they are the majority of raters.
+    """
+    has_verdict = pl.col("value").is_not_null()
+    reasons = {NO_VERDICT_REASON: ~has_verdict}
+    if verdict_table.gold is not None:
+        has_label = pl.col("gold").is_not_null()
+        has_rater = pl.lit(value=False)
+        if verdict_table.gold not in columns:
+            has_rater = pl.any_horizontal(pl.col(*verdict_table.raters).is_not_null())
+        reasons[NO_HUMAN_LABEL_REASON] = has_verdict & ~has_label & ~has_rater
+        reasons[DIVIDED_RATERS_REASON] = has_verdict & ~has_label & has_rater
+    counts = {
+        reason: verdict_table.frame.filter(is_left_out).height for reason, is_left_out in reasons.items()
+    }
+    return {reason: count for reason, count in counts.items() if count}

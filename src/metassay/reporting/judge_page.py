@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 from scipy.special import ndtri
 
+from metassay.data.summary import DIVIDED_RATERS_REASON, NO_HUMAN_LABEL_REASON
 from metassay.data.verdict_types import PAIRWISE
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
@@ -37,6 +38,7 @@ from metassay.reporting.wording import (
     join_names,
     list_names,
 )
+from metassay.results.data_summary import DataSummary
 from metassay.results.judge import (
     HUMANS,
     AlternativeTestEntry,
@@ -48,6 +50,10 @@ from metassay.results.verdict import Claim, convert_sentences_to_findings
 
 # The usual column of human labels, which sentences need not name.
 DEFAULT_GOLD = "better"
+_CAUSES_OF_MISSING_LABELS = {
+    NO_HUMAN_LABEL_REASON: "there is no human label",
+    DIVIDED_RATERS_REASON: "no label has a majority among the raters",
+}
 # What the accuracy of each type of verdict is counted over.
 UNITS = {
     "pairwise": "pairs",
@@ -78,6 +84,17 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
         sections=build_report_sections("judge", ResultReport(judge_result, MetricLabels([])), JUDGE_SECTIONS),
         notes=judge_result.notes,
     )
+
+
+def describe_verdicts_not_compared_with_people(data_summary: DataSummary) -> list[str]:
+    """Say how many verdicts do not count for the agreement with people, and why."""
+    sentences = []
+    for reason, cause in _CAUSES_OF_MISSING_LABELS.items():
+        count = data_summary.left_out.get(reason, 0)
+        if count:
+            verb = "is" if count == 1 else "are"
+            sentences.append(f"{format_plural(count, 'verdict')} {verb} not compared with people: {cause}.")
+    return sentences
 
 
 def list_main_findings_on_judges(judge_result: JudgeContent) -> list[Claim]:

@@ -23,6 +23,7 @@ from metassay.options import replace_options_parameter_by_keywords, split_comma_
 from metassay.reporting.judge_page import (
     build_judge_page,
     describe_judge_result,
+    describe_verdicts_not_compared_with_people,
     list_main_findings_on_judges,
 )
 from metassay.reporting.result_display import ResultDisplay
@@ -142,6 +143,8 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
     if analysis.compares_items and table.gold is not None:
         notes.append(_ONE_OUTPUT_PER_ITEM)
     notes += _warn_of_judges_that_contradict_people(table, analysis.judges)
+    summary = summarize_verdicts(table, frame)
+    notes += describe_verdicts_not_compared_with_people(summary)
     result = JudgeResult(
         kind=table.kind,
         gold=table.gold,
@@ -155,7 +158,7 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
         drift=analysis.drift,
         asked=asked,
         notes=notes,
-        data=summarize_verdicts(table, frame),
+        data=summary,
     )
     result = msgspec.structs.replace(result, verdict=list_main_findings_on_judges(result))
     if run is not None:
