@@ -389,11 +389,25 @@ def test_directions_of_grades_are_reported_and_doubted():
         ("score", "higher"),
         ("human", "higher"),
     ]
-    assert [note for note in result.notes if "add --lower-is-better NAME" in note]
+    assert "add --lower-is-better NAME" in result.describe()[1]
+    assert not [claim for claim in result.verdict if claim.kind == "avoid"]
     turned = metassay.judge(frame, verdict_type="grade", lower_is_better="score")
     assert turned.judges[0].accuracy == get_judge(build_grades())["accuracy"]
     assert turned.data.scores[0].better == "lower"
-    assert not [note for note in turned.notes if "find worse" in note]
+    assert not [line for line in turned.describe() if "find worse" in line]
+    known = metassay.judge(frame, verdict_type="grade", higher_is_better="score")
+    assert known.describe()[1].startswith("Avoid ")
+
+
+def test_grades_of_which_1_is_best_are_not_read_as_labels():
+    frame = build_grades().with_columns(score=6 - pl.col("score"))
+    assert metassay.judge(frame).kind == "grade"
+    turned = metassay.judge(frame, lower_is_better="score")
+    assert turned.judges[0].accuracy == get_judge(build_grades())["accuracy"]
+    # A direction says that numbers are grades, also if there are few of them.
+    few = frame.head(20)
+    assert metassay.judge(few).kind == "label"
+    assert metassay.judge(few, lower_is_better="score").kind == "grade"
 
 
 def test_whole_numbers_named_mqm_are_grades():

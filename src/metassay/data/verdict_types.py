@@ -13,6 +13,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.errors import UnknownName
+from metassay.stats.arrays import FloatArray
 
 PAIRWISE = "pairwise"
 GRADE = "grade"
@@ -32,6 +33,10 @@ _FEWEST_DISAGREEMENTS = 30
 # Correlation of codes between raters who disagree from which codes are grades: few codes, and many codes.
 _SCALE_CORRELATION = 0.2
 _CODE_CORRELATION = 0.4
+# Correlation of all codes up to which one of two raters counts in the opposite direction. Two raters who
+# never choose the same of three unordered labels have −0.5, and with more labels it is closer to 0.
+_OPPOSITE_CORRELATION = -0.6
+_FEWEST_OPPOSITE_CODES = 3
 
 
 def check_verdict_type(requested_type: str | None) -> None:
@@ -80,11 +85,14 @@ def do_ratings_look_like_grades(first_ratings: Sequence[float], second_ratings: 
     """Return whether the numbers that two raters gave to the same outputs seem to be grades on a scale, not
     codes of labels.
 
-    They are if the codes differ in enough places and are correlated there.
+    They are if the codes differ in enough places and are correlated there, or if all codes are strongly
+    correlated with the opposite sign, because 1 is best for one rater and worst for the other.
 
     >>> do_ratings_look_like_grades([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
     True
     >>> do_ratings_look_like_grades([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
+    True
+    >>> do_ratings_look_like_grades([1, 2, 3, 4] * 10, [2, 4, 1, 3] * 10)
     False
     """
     ratings = np.array([first_ratings, second_ratings], dtype=np.float64)
@@ -95,5 +103,11 @@ def do_ratings_look_like_grades(first_ratings: Sequence[float], second_ratings: 
     disagreements = ratings[:, ratings[0] != ratings[1]]
     if disagreements.shape[1] < _FEWEST_DISAGREEMENTS or (np.ptp(disagreements, axis=1) == 0).any():
         return False
-    correlation = np.corrcoef(disagreements[0], disagreements[1])
-    return bool(np.asarray(correlation)[0, 1] >= required_correlation)
+    if len(np.unique(ratings)) >= _FEWEST_OPPOSITE_CODES and _correlate(ratings) <= _OPPOSITE_CORRELATION:
+        return True
+    return _correlate(disagreements) >= required_correlation
+
+
+def _correlate(ratings: FloatArray) -> float:
+    """Return the correlation of two rows of ratings."""
+    return float(np.asarray(np.corrcoef(ratings))[0, 1])

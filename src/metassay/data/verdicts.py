@@ -159,8 +159,9 @@ def parse_verdicts(
     table = _add_item_and_judge_columns(frame, roles, file)
     _check_raters_exist(table, raters)
     ratings = _RatingColumns(frame, table, verdict_column, human_columns, tuple(raters))
-    kind, type_notes = _choose_verdict_type(ratings, roles, verdict_type)
-    parsed = _convert_verdicts_to_numbers(ratings, kind, letters, directions or RequestedDirections(), file)
+    directions = directions or RequestedDirections()
+    kind, type_notes = _choose_verdict_type(ratings, roles, verdict_type, directions)
+    parsed = _convert_verdicts_to_numbers(ratings, kind, letters, directions, file)
     table = table.with_columns(parsed.columns["value"].alias("value"))
     table = table.with_columns([parsed.columns[name].alias(name) for name in rater_columns])
     if gold is not None:
@@ -256,10 +257,13 @@ _WINNERS_READ_AS_LABELS = (
 
 
 def _choose_verdict_type(
-    rating_columns: _RatingColumns, role_columns: Mapping[str, str], requested_type: str | None
+    rating_columns: _RatingColumns,
+    role_columns: Mapping[str, str],
+    requested_type: str | None,
+    directions: RequestedDirections,
 ) -> tuple[str, list[str]]:
     """Choose the type of the verdicts: pairwise, grade or label. Also returns notes for the user if the type
-    was guessed.
+    was guessed. Numbers are grades if the user said in which direction they count.
     """
     if requested_type is not None:
         return requested_type, []
@@ -279,12 +283,13 @@ def _choose_verdict_type(
         for column in rating_columns.verdict_columns
         for value in _convert_to_floats(column).drop_nulls().unique()
     }
-    if rating_columns.has_human_verdicts and values <= {0.0, 1.0}:
+    has_direction = bool(directions.named_scores)
+    if rating_columns.has_human_verdicts and values <= {0.0, 1.0} and not has_direction:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
     is_named_grade = any(name.lower() in GRADE_NAMES for name in rating_columns.human_columns)
     are_grades = not rating_columns.has_human_verdicts or not are_whole or is_named_grade
-    if are_grades or rating_columns.do_numbers_look_like_grades():
+    if has_direction or are_grades or rating_columns.do_numbers_look_like_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because the data does not"

@@ -8,8 +8,9 @@ import msgspec
 from msgspec.structs import asdict
 from scipy.special import ndtri
 
+from metassay.data.directions import REQUESTED
 from metassay.data.summary import DIVIDED_RATERS_REASON, NO_HUMAN_LABEL_REASON
-from metassay.data.verdict_types import PAIRWISE
+from metassay.data.verdict_types import GRADE, PAIRWISE
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
@@ -105,7 +106,10 @@ def list_main_findings_on_judges(judge_result: JudgeContent) -> list[Claim]:
     judges = sort_judges_by_accuracy(judge_result.judges)
     measured = [judge for judge in judges if judge.accuracy is not None]
     if measured:
-        claims = [_build_best_judge_claim(measured, judge_result), *_build_below_chance_claims(measured)]
+        claims = [
+            _build_best_judge_claim(measured, judge_result),
+            *_build_below_chance_claims(measured, judge_result),
+        ]
     else:
         claims = [_build_unknown_judge_accuracy_claim(judges, judge_result)]
     return [
@@ -146,13 +150,20 @@ def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeCon
     )
 
 
-def _build_below_chance_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Name the judges that are shown to agree with people less often than by chance."""
+def _build_below_chance_claims(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> list[Claim]:
+    """Name the judges that are shown to agree with people less often than by chance, or say that the
+    direction of the grades is doubtful.
+    """
     worse = [
         judge for judge in judges if _is_accuracy_different_from_chance(judge, len(judges), is_above=False)
     ]
     if not worse:
         return []
+    is_any_better = any(
+        _is_accuracy_different_from_chance(judge, len(judges), is_above=True) for judge in judges
+    )
+    if judge_result.kind == GRADE and not is_any_better and not _did_user_name_directions(judge_result):
+        return [_doubt_direction_of_grades(worse, judge_result)]
     listed = [f"{judge.judge} ({format_percent(judge.accuracy)})" for judge in worse]
     return [
         Claim(
@@ -161,6 +172,26 @@ def _build_below_chance_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
             sentence=f"Avoid {join_names(listed)}: right less often than by chance.",
         )
     ]
+
+
+def _did_user_name_directions(judge_result: JudgeContent) -> bool:
+    scores = [] if judge_result.data is None else judge_result.data.scores
+    return any(score.why == REQUESTED for score in scores)
+
+
+def _doubt_direction_of_grades(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
+    """Say that lower grades may be better, because judges give higher grades to outputs that people find
+    worse.
+    """
+    names = [judge.judge for judge in judges]
+    verb = "gives" if len(names) == 1 else "give"
+    columns = [] if judge_result.data is None else [score.score for score in judge_result.data.scores]
+    sentence = (
+        f"{list_names(names, '')} {verb} higher grades to outputs that people find worse. If lower is better"
+        f" in {' or '.join(columns)}, add --lower-is-better NAME; if higher is better in each,"
+        " --higher-is-better NAME."
+    )
+    return Claim(kind="caveat", metrics=names, sentence=sentence)
 
 
 def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -142,7 +141,6 @@ def judge(verdicts: Source, options: JudgeOptions) -> JudgeResult:
     )
     if analysis.compares_items and table.gold is not None:
         notes.append(_ONE_OUTPUT_PER_ITEM)
-    notes += _warn_of_judges_that_contradict_people(table, analysis.judges)
     summary = summarize_verdicts(table, frame)
     notes += describe_verdicts_not_compared_with_people(summary)
     result = JudgeResult(
@@ -189,25 +187,6 @@ def _parse_verdict_rows(
         ),
         file=file,
     )
-
-
-def _warn_of_judges_that_contradict_people(
-    verdict_table: VerdictTable, judges: Sequence[JudgeEntry]
-) -> list[str]:
-    """Return a note on judges that give higher grades to outputs that people find worse. For such a judge,
-    lower grades may be better.
-    """
-    if verdict_table.kind != GRADE:
-        return []
-    contrary = [entry.judge for entry in judges if entry.high is not None and entry.high < 0.5]
-    if not contrary:
-        return []
-    scores = " or ".join(direction.score for direction in verdict_table.directions)
-    note = (
-        f"These judges give higher grades to outputs that people find worse: {', '.join(contrary)}. If lower"
-        f" is better in {scores}, add --lower-is-better NAME; if higher is better, --higher-is-better NAME."
-    )
-    return [note]
 
 
 def _create_or_resume_run_folder(
