@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from metassay.cli.printing import format_table_cell
 from metassay.reporting.wording import (
     format_count,
     format_number,
@@ -71,3 +72,9 @@ def test_braces_in_values_stay_text():
 def test_long_lists_are_cut_and_counted():
     assert str(list_names(list("abcdef"), "metric")) == "a, b, c, d and 2 more"
     assert str(join_phrases([])) == ""
+
+
+@pytest.mark.parametrize("share", [0.955, 0.475, 0.285, 0.575, 0.125, 0.4999, 0.015])
+def test_a_share_is_rounded_alike_in_sentences_and_in_tables(share):
+    assert format_percent(share) == f"{100 * float(format_number(share)):.0f}\u202f%"
+    assert format_percent(share) == f"{100 * float(format_table_cell(share, 2)):.0f}\u202f%"

@@ -127,9 +127,10 @@ def choose_decimals_for_percentage(low: float | None, high: float | None) -> int
 
 
 def _format_share_as_percent_number(share: float, digits: int) -> str:
-    text = f"{100 * share:.{digits}f}"
+    # Rounded before the multiplication, so that .955 is 95 % in a sentence where a table has 0.95.
+    text = f"{100 * round(share, digits + 2):.{digits}f}"
     if 0 < abs(share) < 1 and abs(float(text)) in {0.0, 100.0} and digits < 2:
-        text = f"{100 * share:.{digits + 1}f}"
+        text = f"{100 * round(share, digits + 3):.{digits + 1}f}"
     return text.replace("-", "−")
 
 
