@@ -11,7 +11,7 @@ import pytest
 from metassay.cli import run_command_line as command
 from metassay.errors import InputError
 from metassay.reporting.pages import Page, Section, render_page
-from metassay.reporting.rank_page import build_rank_page
+from metassay.reporting.rank_page import build_rank_page, describe_rankings
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import (
     describe_best_metric,
@@ -19,6 +19,7 @@ from metassay.reporting.rank_sentences import (
     list_main_findings_on_metric_ranking,
     list_reasons_to_doubt_ranking,
 )
+from metassay.reporting.terminal.blocks import Line
 from metassay.results.rank import (
     DownsampledValue,
     MetricComparison,
@@ -119,6 +120,14 @@ def test_a_metric_that_was_not_shown_to_be_worse_is_named() -> None:
 def test_the_best_metric_is_ahead_if_all_comparisons_are_significant() -> None:
     expected = f"{OPENING}, ahead of B and C (one-sided p ≤ .05 for each)."
     assert describe(build_ranking((0.01, 0.02, 0.5))) == expected
+
+
+def test_counts_of_one_are_singular() -> None:
+    single = build_ranking((0.2,), systems=1, items=1, dropped_items=0)
+    assert describe(single).startswith("A agrees best with people (mqm) on this system: SPA 0.80")
+    assert describe_significant_comparisons(single).startswith("0 of 1 comparison is significant")
+    shown = [block.text for block in describe_rankings(build_result(single)) if isinstance(block, Line)]
+    assert "en-de: SPA with mqm: 1 system, 1 item." in shown
 
 
 def test_without_a_test_nothing_is_claimed_about_the_others() -> None:

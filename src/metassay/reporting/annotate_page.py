@@ -75,11 +75,14 @@ def _describe_number_of_needed_items(
 ) -> str:
     if labelled_items == all_items:
         return (
-            f"With {needed_items} labelled items like these, {goal}; all {all_items} items here are labelled."
+            f"With {format_plural(needed_items, 'labelled item')} like these, {goal}; all {all_items} items"
+            " here are labelled."
         )
     if needed_items <= labelled_items:
         return f"You can stop: with the {labelled_items} items that are labelled, {goal}."
-    return f"With {needed_items} labelled items, {goal}; {labelled_items} of {all_items} are labelled now."
+    verb = "is" if labelled_items == 1 else "are"
+    needed = format_plural(needed_items, "labelled item")
+    return f"With {needed}, {goal}; {labelled_items} of {all_items} {verb} labelled now."
 
 
 def build_annotate_verdict(annotate_result: AnnotateContent) -> list[Claim]:
@@ -130,9 +133,8 @@ def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
     ]
     blocks.append(Table(rows, title="Items to rate"))
     if len(annotate_result.items) > MOST_ITEMS:
-        blocks.append(
-            Line(f"{len(annotate_result.items) - MOST_ITEMS} more items; --json and --csv list them all.")
-        )
+        more = format_plural(len(annotate_result.items) - MOST_ITEMS, "more item")
+        blocks.append(Line(f"{more}; --json and --csv list them all."))
     return [
         *blocks,
         *summarize_data_in_note(annotate_result.data),

@@ -43,7 +43,8 @@ def describe_left_out_data(data_summary: DataSummary | None) -> list[str]:
             f"{system.system} {format_count(system.empty_outputs)} of {format_count(system.outputs)}"
             for system in systems[:_MOST_NAMES]
         )
-        more = f" and {len(systems) - _MOST_NAMES} more systems" if len(systems) > _MOST_NAMES else ""
+        rest = len(systems) - _MOST_NAMES
+        more = f" and {format_plural(rest, 'more system')}" if rest > 0 else ""
         sentences.append(f"Empty outputs, which are scored like all others: {counts}{more}.")
     return sentences
 

@@ -97,10 +97,12 @@ def _describe_best_systems(estimate_result: EstimateContent) -> str:
 def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
     items = estimate_result.systems[0].items
     labelled = max(entry.labelled for entry in estimate_result.systems)
-    part = f"All {items}" if labelled == items else f"{labelled} of {items}"
-    sentence = f"{part} items have labels; estimates are for the mean over"
+    part = f"All {items} items have" if labelled == items else f"{labelled} of {items} items have"
+    if labelled == 1:
+        part = f"{labelled} of {format_plural(items, 'item')} has"
+    sentence = f"{part} labels; estimates are for the mean over"
     if estimate_result.target == "these items":
-        sentence += f" all {items} items"
+        sentence += f" all {format_plural(items, 'item')}"
     else:
         sentence += " items like these"
     if estimate_result.unit != "item":
@@ -208,7 +210,8 @@ def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
     )
     for column, estimates in estimate_result.contexts.items():
         for entry in estimates:
-            title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
+            labelled = f"{entry.labelled} of {format_plural(entry.items, 'item')} labelled"
+            title = f"{column} {entry.context}, {labelled}"
             blocks.append(Details(_build_estimate_tables(entry.systems, [], title)))
     return [
         *blocks,
@@ -241,5 +244,7 @@ def _build_estimate_tables(
         title = f"Pairs of systems that differ, with simultaneous 95 % intervals: {len(rows)} of"
         tables.append(Table(rows[:MOST_PAIRS], title=f"{title} {len(differences)}", digits=digits))
     if len(rows) > MOST_PAIRS:
-        tables.append(Line(f"{len(rows) - MOST_PAIRS} more pairs differ; --json and --out list them all."))
+        verb = "differs" if len(rows) == MOST_PAIRS + 1 else "differ"
+        more = format_plural(len(rows) - MOST_PAIRS, "more pair")
+        tables.append(Line(f"{more} {verb}; --json and --out list them all."))
     return tables

@@ -30,7 +30,6 @@ from metassay.reporting.terminal.blocks import (
 )
 from metassay.reporting.wording import (
     choose_decimals_for_percentage,
-    format_count,
     format_number,
     format_p_value,
     format_percent,
@@ -56,12 +55,7 @@ _CAUSES_OF_MISSING_LABELS = {
     DIVIDED_RATERS_REASON: "no label has a majority among the raters",
 }
 # What the accuracy of each type of verdict is counted over.
-UNITS = {
-    "pairwise": "pairs",
-    "label": "outputs",
-    "grade": "pairs of outputs of one item with different human scores",
-}
-UNIT_ACROSS_ITEMS = "pairs of outputs of different items with different human scores"
+UNITS = {"pairwise": "pair", "label": "output", "grade": "pair"}
 JUDGE_COLUMNS = (
     *("judge", "pairs", "accuracy", "low", "high", "base_rate", "both_orders_same", "position_bias"),
     *("length_bias", "repeats_same", "missing"),
@@ -248,11 +242,14 @@ def _describe_judge_accuracy(
     the judge.
     """
     digits = choose_decimals_for_percentage(judge.low, judge.high)
-    unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
+    unit = format_plural(judge.pairs or 0, UNITS[judge_result.kind])
+    if judge_result.kind == GRADE:
+        origin = "different items" if judge_result.compares_items else "one item"
+        unit += f" of outputs of {origin} with different human scores"
     label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"
     text = (
         f"{subject or judge.judge} agrees with people{label} in"
-        f" {format_percent(judge.accuracy, digits=digits)} of {format_count(judge.pairs)} {unit}"
+        f" {format_percent(judge.accuracy, digits=digits)} of {unit}"
     )
     base_rate = f"chance would give {format_percent(judge.base_rate)}"
     if judge.low is None or judge.high is None or judge.base_rate is None:

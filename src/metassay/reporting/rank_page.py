@@ -44,6 +44,7 @@ from metassay.reporting.terminal.blocks import (
     convert_sentences_to_notes,
     summarize_data_in_note,
 )
+from metassay.reporting.wording import format_plural
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 # In the order of the page. Sections of plug-ins come between or after them, by their position.
@@ -146,12 +147,12 @@ def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | 
     """Describe one ranking of metrics for the terminal. It belongs to one data set, one measure of agreement
     and one context, such as a domain.
     """
-    items = f"{ranking.items} items"
+    size = f"{format_plural(ranking.systems, 'system')}, {format_plural(ranking.items, 'item')}"
     if ranking.dropped_items:
-        items += f" ({ranking.dropped_items} dropped)"
+        size += f" ({ranking.dropped_items} dropped)"
     blocks: list[Line | Table] = [
         Line(),
-        Line(f"{rank_report.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
+        Line(f"{rank_report.name_ranking(ranking)}: {size}."),
         Table(
             [_build_ranked_metric_row(metric, rank_report) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),

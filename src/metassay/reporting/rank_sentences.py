@@ -99,11 +99,11 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
     undecided = _find_tied_metrics(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
         return describe_labels_saved(ranking, rank_report, undecided if ranking.comparisons else [])
-    systems = format_plural(ranking.systems, "system")
+    systems = "this system" if ranking.systems == 1 else f"these {format_plural(ranking.systems, 'system')}"
     if len({other.dataset for other in rank_report.result.rankings}) > 1 or not ranking.is_global:
         systems += f" of {scope}"
     opening = (
-        f"{rank_report.labels[best.metric]} agrees best with people ({human}) on these {systems}:"
+        f"{rank_report.labels[best.metric]} agrees best with people ({human}) on {systems}:"
         f" {format_metric_value(ranking, best)}"
     )
     return opening + _describe_tests_against_other_metrics(ranking, rank_report, rivals, undecided)
@@ -265,7 +265,7 @@ def describe_significant_comparisons(ranking: Ranking) -> str:
     else:
         for_these = _count_significant_p_values([comparison.p for comparison in comparisons])
         population = f" for {ranking.answers_for}" if ranking.answers_for else ""
-    verb = "is" if for_these == 1 else "are"
+    verb = "is" if for_these == 1 or len(comparisons) == 1 else "are"
     total = format_plural(len(comparisons), "comparison")
     significant = f"{format_count(for_these)} of {total} {verb} significant{population}"
     return f"{significant} (one-sided p ≤ .05, not corrected for their number)."

@@ -170,9 +170,9 @@ def _count_needed_labels(
             needed - labelled_count, len(scores.items) - labelled_count
         )
     if labelled_count < SMALLEST_PILOT:
+        labelled = "1 item has a label" if labelled_count == 1 else f"{labelled_count} items have labels"
         raise InputError(
-            f"only {labelled_count} items have labels, but at least {SMALLEST_PILOT} are needed for "
-            "planning.",
+            f"only {labelled}, but at least {SMALLEST_PILOT} are needed for planning.",
             remedy="Have some items rated first: metassay annotate DATA --count 50",
         )
     if options.width is not None:

@@ -128,7 +128,8 @@ def pair_outputs_by_human_score(
         )
     count = PerturbationCount(applied=frame.height, pairs=frame.height)
     unrated = dataset.outputs[human_column].null_count()
-    notes = (f"{unrated} outputs have no {human_column} score, so they are in no pair.",) if unrated else ()
+    subject = "1 output has" if unrated == 1 else f"{unrated} outputs have"
+    notes = (f"{subject} no {human_column} score and so no pair.",) if unrated else ()
     return Pairs(frame, {HUMAN_PERTURBATION: count}, notes, worse_rows=rows.worse)
 
 

@@ -76,8 +76,9 @@ def read_labelled_scores(
     is_scored = _find_items_scored_by_any_metric(cube, metric_names)
     if not is_scored.all():
         count = int((~is_scored).sum())
+        verb = "was" if count == 1 else "were"
         notes.append(
-            f"{count} of {len(is_scored)} items were left out because some system has no metric score."
+            f"{count} of {len(is_scored)} items {verb} left out because some system has no metric score."
         )
     if not is_scored.any():
         raise InputError(
@@ -193,7 +194,8 @@ def _warn_of_unrated_items(annotation_file: AnnotationFile, annotation_path: str
     unrated = len(chosen - rated)
     if not unrated:
         return []
-    statement = f"{unrated} of {len(chosen)} chosen items have no rating yet"
+    verb = "has" if unrated == 1 else "have"
+    statement = f"{unrated} of {len(chosen)} chosen items {verb} no rating yet"
     if unrated > LARGEST_UNRATED_SHARE * len(chosen):
         raise InputError(
             f"{statement}; estimates would be biased.",

@@ -20,6 +20,7 @@ from metassay.reporting.charts.theme import (
     build_ordered_channel,
     measure_space_for_labels,
 )
+from metassay.reporting.wording import format_plural
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
 
 # With more points than this, or more metrics than colours, intervals are bands instead of rules.
@@ -50,7 +51,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     y = build_accuracy_axis(low, high)
     offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
     return build_chart(
-        f"Accuracy of {len(metrics)} metrics over {len(context_column.contexts)} values of"
+        f"Accuracy of {format_plural(len(metrics), 'metric')} over {len(context_column.contexts)} values of"
         f" {context_column.name}.",
         height=320,
         usermeta={
@@ -100,7 +101,7 @@ def build_difficulty_chart(
         values.append({**point, "share": difficulty.bins[row.bin].median})
     metrics = list(dict.fromkeys(row.metric for row in rows))
     return build_chart(
-        f"Accuracy of {len(metrics)} metrics by how many characters of a text were edited.",
+        f"Accuracy of {format_plural(len(metrics), 'metric')} by how many characters of a text were edited.",
         height=300,
         usermeta={
             "slots": {

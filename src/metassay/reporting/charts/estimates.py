@@ -14,6 +14,7 @@ from metassay.reporting.charts.theme import (
     build_rows_chart,
     build_tooltip,
 )
+from metassay.reporting.wording import format_plural
 from metassay.results.estimate import SystemEstimate
 
 ROW_HEIGHT = 30
@@ -36,7 +37,7 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
     colour = build_ordered_channel("method", methods, range="category")
     numbers = [(name, name, ".4f") for name in ("value", "low", "high")]
     return build_rows_chart(
-        f"Mean {human} of {len(names)} systems, best first, with 95 % intervals.",
+        f"Mean {human} of {format_plural(len(names), 'system')}, best first, with 95 % intervals.",
         names,
         ROW_HEIGHT,
         data={"values": rows},

@@ -11,6 +11,7 @@ from metassay.reporting.charts.theme import (
     build_rows_chart,
     build_tooltip,
 )
+from metassay.reporting.wording import format_plural
 from metassay.results.judge import JudgeEntry
 
 ROW_HEIGHT = 20
@@ -26,7 +27,7 @@ def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
         rows.append({"judge": entry.judge, "accuracy": entry.accuracy, **ends})
     numbers = [(name, name, ".4f") for name in ("accuracy", "low", "high")]
     return build_rows_chart(
-        f"Agreement of {len(judges)} judges with people, best first, with intervals.",
+        f"Agreement of {format_plural(len(judges), 'judge')} with people, best first, with intervals.",
         judges,
         ROW_HEIGHT,
         data={"values": rows},

@@ -17,6 +17,7 @@ from metassay.reporting.charts.theme import (
     build_tooltip,
 )
 from metassay.reporting.labels import MetricLabels
+from metassay.reporting.wording import format_plural
 from metassay.results.rank import Ranking
 
 METRIC_HEIGHT = 20
@@ -61,7 +62,8 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
     is_baseline = {"test": "datum.baseline", "value": {"expr": "quiet"}}
     dots["encoding"]["fill"] = {"condition": is_baseline, "value": {"expr": "ink"}}
     return build_rows_chart(
-        f"{meta_metric} of {len(order)} metrics on {ranking.dataset}, best first, with intervals.",
+        f"{meta_metric} of {format_plural(len(order), 'metric')} on {ranking.dataset}, best first, with"
+        " intervals.",
         order,
         METRIC_HEIGHT,
         data={"values": rows},

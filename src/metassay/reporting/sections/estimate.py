@@ -9,6 +9,7 @@ from metassay.reporting.charts.estimates import LABELS_ONLY, build_estimates_cha
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ResultReport
 from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import format_plural
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 EstimateReport = ResultReport[EstimateContent]
@@ -70,7 +71,9 @@ def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
     for column, estimates in estimate_report.result.contexts.items():
         for entry in estimates:
             name = f"{column} {entry.context}"
-            caption = f"{column} {entry.context}: {entry.labelled} of {entry.items} items are labelled"
+            verb = "is" if entry.labelled == 1 or entry.items == 1 else "are"
+            labelled = f"{entry.labelled} of {format_plural(entry.items, 'item')} {verb} labelled"
+            caption = f"{column} {entry.context}: {labelled}"
             grids.append(build_systems_table(name, caption, entry.systems))
             difference_caption = f"{column} {entry.context}: differences of systems"
             folded.append(
