@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import metassay
+from metassay.errors import InputError
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -256,3 +257,20 @@ def test_outputs_with_equal_text_make_no_human_pair() -> None:
     asked = {"pairs": "human", "metrics": [LastNumber()], "contexts": ["system"]} | FAST
     found = assay(metassay.read(frame, task="mt"), **asked).pairs.frame
     assert found.select("system", "worse_system").rows() == [("a", "c"), ("c", "b")]
+
+
+def test_outputs_that_no_perturbation_makes_worse_are_refused_with_the_reason():
+    """Thai is written without spaces, and no package that finds its words is supported."""
+    rows = [
+        {"seg_id": n, "system": system, "output": "แมวนั่งบนเสื่อ", "ref": "แมวนอนบนเสื่อ", "lp": "en-th"}
+        for n in range(3)
+        for system in ("a", "b")
+    ]
+    with pytest.raises(InputError, match="no perturbation made an output worse") as caught:
+        metassay.assay(pl.DataFrame(rows), metrics="chrf")
+    assert caught.value.remedy.startswith("removal does not apply to th: it is written without spaces")
+    assert "pairs by human score" in caught.value.remedy
+    (question,) = [
+        each for each in metassay.check(pl.DataFrame(rows)).questions if "detects errors" in each.question
+    ]
+    assert "removal does not apply to th: it is written without spaces" in question.missing

@@ -81,7 +81,8 @@ def _build_question_on_error_detection(check_result: CheckContent) -> CheckedQue
     if check_result.kind == SCORES:
         missing = _NEEDS_OUTPUTS
     elif not any(row.applies for row in check_result.perturbations):
-        missing = "no perturbation applies to these outputs; perhaps --language is missing"
+        reasons = [row.why for row in check_result.perturbations if row.why is not None]
+        missing = "; ".join(["no perturbation applies to these outputs", *reasons[:1]])
     return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
 
 

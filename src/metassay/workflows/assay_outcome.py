@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
+from metassay.errors import InputError
 from metassay.meta.contexts.pair_analysis import PairOutcomeAnalysis, analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
@@ -152,6 +153,8 @@ def make_and_score_output_pairs(
             )
     else:
         pairs = make_output_pairs(dataset, plan, execution)
+        if not len(pairs):
+            raise _build_no_pairs_error(pairs)
         sampled_pairs = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
             sampled_pairs = pairs.sample_pairs_per_output(plan.settings.per_output)
@@ -171,6 +174,18 @@ def make_and_score_output_pairs(
             score_sample = select_every_nth_scored_output(dataset, scored)
     scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
     return sampled_pairs, scored, metrics, score_sample
+
+
+def _build_no_pairs_error(pairs: Pairs) -> InputError:
+    """Return the error for outputs of which no perturbation made a worse version, with the first reason."""
+    choices = (
+        "Other ways: --perturbations NAMES (see metassay list perturbations), --pairs FILE, or pairs by human"
+        " score."
+    )
+    return InputError(
+        "no perturbation made an output worse, so there are no pairs to compare.",
+        remedy=" ".join([*pairs.notes[:1], choices]),
+    )
 
 
 def look_up_precomputed_scores_of_pairs(

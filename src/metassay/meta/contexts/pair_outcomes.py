@@ -243,7 +243,7 @@ def check_pair_outcomes_and_contexts(
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if pair_outcomes.pair_count == 0:
-        raise InputError("there are no pairs to compare.", remedy="No perturbation applied to any output.")
+        raise InputError("there are no pairs to compare.")
     if not set(pair_outcomes.metrics) - set(control_metrics):
         raise InputError("there is no metric to assay.")
     for column in contexts:
