@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -179,16 +179,6 @@ class Dataset:
             raise UnknownName("human score", column_name, (*self.human, *numeric))
         scores = self.outputs[column].cast(pl.Float64).fill_nan(None)
         return replace(self, outputs=self.outputs.with_columns(scores), human=(*self.human, column))
-
-    def select_human_columns(self, column_names: Sequence[str]) -> Dataset:
-        """Return the data set with only the named columns as human scores. Without names, all are kept."""
-        if not column_names:
-            return self
-        dataset = self
-        for name in column_names:
-            dataset = dataset.declare_human_column(name)
-        requested = {name.lower() for name in column_names}
-        return replace(dataset, human=tuple(name for name in dataset.human if name.lower() in requested))
 
     def add_notes(self, *notes: str) -> Dataset:
         """Return the data set with further notes for the user."""

@@ -92,7 +92,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> first.system, round(first.corpus, 1)
     ('a', 25.0)
     """
-    data = read(dataset).select_human_columns(split_comma_separated_names(options.human))
+    data = _select_human_columns(read(dataset), split_comma_separated_names(options.human))
     data = _reverse_human_scores_if_lower_is_better(data, options)
     data = prepare_dataset_for_scoring(
         data, normalize=options.normalize, keep_references=options.keep_references
@@ -140,6 +140,16 @@ def _build_tables_of_score_correlations(result: AggregateContent) -> dict[str, p
             frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
             files[f"results/aggregate-{name}.csv"] = frame
     return files
+
+
+def _select_human_columns(dataset: Dataset, column_names: Sequence[str]) -> Dataset:
+    """Return the data set with only the named columns as human scores. Without names, all are kept."""
+    if not column_names:
+        return dataset
+    for name in column_names:
+        dataset = dataset.declare_human_column(name)
+    requested = {name.lower() for name in column_names}
+    return replace(dataset, human=tuple(name for name in dataset.human if name.lower() in requested))
 
 
 def _reverse_human_scores_if_lower_is_better(dataset: Dataset, options: AggregateOptions) -> Dataset:
