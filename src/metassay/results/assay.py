@@ -196,8 +196,9 @@ class MetricConfounding(msgspec.Struct, frozen=True, kw_only=True):
     output of a pair was made.
 
     `variance` is that of the accuracies by perturbation, `variance_net` without sampling error, `share` the
-    net variance as a share of a(1 - a), the most that is possible at mean accuracy a. `flag`: the dependence
-    is significant. `responsible` are the perturbations that cause at least half of the variance.
+    net variance as a share of a(1 - a), the most that is possible at mean accuracy a. `p_family` is p
+    adjusted for all metrics together; `flag` says that it is at most 0.05. `responsible` are the
+    perturbations that cause at least half of the variance.
     """
 
     metric: str
@@ -212,6 +213,7 @@ class MetricConfounding(msgspec.Struct, frozen=True, kw_only=True):
     share_low: float | None
     p: Share | None
     p_holm: Share | None
+    p_family: Share | None = None
     responsible: list[str]
     overlooked: list[OverlookedPerturbation] = msgspec.field(name="unseen")
     sentence: str = ""

@@ -202,12 +202,12 @@ def test_the_test_of_methods_allows_for_few_clusters():
     strays = rng.normal(0, 0.08, (1, 3, 800))
     wider = t.ppf(0.975, 5) / norm.ppf(0.975)
     few, plain = (
-        compute_p_values_of_perturbation_differences(by_method, by_method[..., None] + strays, clusters)[0]
+        compute_p_values_of_perturbation_differences(by_method, by_method[..., None] + strays, clusters)[0][0]
         for clusters in (6, 10**6)
     )
     many = compute_p_values_of_perturbation_differences(
         by_method, by_method[..., None] + wider * strays, 10**6
-    )[0]
+    )[0][0]
     assert few == pytest.approx(many)
     assert few > plain
 
@@ -218,9 +218,31 @@ def test_the_test_of_methods_is_chi_square_s_with_enough_data():
     by_method, error = np.array([[0.72, 0.69, 0.66]]), 0.02
     draws = by_method[..., None] + rng.normal(0, error, (1, 3, 20_000))
     statistic = ((by_method[0] - by_method.mean()) ** 2).sum() / error**2
-    assert compute_p_values_of_perturbation_differences(by_method, draws, 10**6)[0] == pytest.approx(
+    assert compute_p_values_of_perturbation_differences(by_method, draws, 10**6)[0][0] == pytest.approx(
         chi2.sf(statistic, 2), abs=0.01
     )
+
+
+def test_a_clear_difference_is_found_among_many_metrics():
+    """With 60 metrics and 199 resamples, Holm's correction of the smallest possible p is 60 / 200. The joint
+    p-values are computed here by plain loops.
+    """
+    by_method = np.full((60, 2), 0.7)
+    by_method[0] = [0.9, 0.5]
+    strays = np.random.default_rng(3).normal(0, 0.02, (60, 2, 199))
+    p, p_family = compute_p_values_of_perturbation_differences(
+        by_method, by_method[..., None] + strays, 10**6
+    )
+    assert (p[0], p_family[0]) == pytest.approx((1 / 200, 1 / 200))
+    assert p_family[1:].tolist() == [1] * 59
+    variances = strays.var(axis=2)
+    statistics = (strays[:, 0] - strays[:, 1]) ** 2 / variances.sum(axis=1)[:, None]
+    by_method[1] = [0.7, 0.78]
+    observed = 0.08**2 / variances[1].sum()
+    expected = (1 + sum(max(statistics[:, draw]) >= observed for draw in range(199))) / 200
+    found = compute_p_values_of_perturbation_differences(by_method, by_method[..., None] + strays, 10**6)[1]
+    assert found[1] == pytest.approx(expected)
+    assert 0.05 < expected < 1
 
 
 def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chance():
@@ -229,7 +251,7 @@ def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chan
     rng = np.random.default_rng(2)
     drawn = rng.binomial(4, 0.75, 500) / 4
     draws = np.stack([np.ones(500), drawn])[None]
-    assert compute_p_values_of_perturbation_differences(by_method, draws, 4)[0] > 0.05
+    assert compute_p_values_of_perturbation_differences(by_method, draws, 4)[0][0] > 0.05
 
 
 def test_the_interval_takes_off_what_sampling_and_resampling_add():

@@ -168,16 +168,17 @@ def test_nobody_stands_before_the_first_choice_in_the_order_to_contradict():
     np.testing.assert_array_equal(overall.get_expected_accuracies(np.arange(3)), [0.9, 0.9, np.nan])
 
 
-def test_flags_of_confounding_are_adjusted_by_holm():
-    """.01, .04 and .03 become .03, .06 and .06: one flag of three."""
+def test_flags_of_confounding_are_adjusted_for_all_metrics_together():
+    """The joint p-values decide, .02, .07 and .04: two flags of three. Holm's .03, .06 and .06 are listed."""
     zeros, table = np.zeros(3), np.array([[0.9, 0.1]] * 3)
     made = PerturbationEffects(
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
-        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ([], [], []),
+        np.array([0.01, 0.04, 0.03]), np.array([0.02, 0.07, 0.04]), np.zeros((3, 1)), (2,), ([], [], []),
     )  # fmt: skip
     rows = made.list_accuracy_dependence_on_perturbations()
     assert [row.p_holm for row in rows] == pytest.approx([0.03, 0.06, 0.06])
-    assert [row.flag for row in rows] == [True, False, False]
+    assert [row.p_family for row in rows] == pytest.approx([0.02, 0.07, 0.04])
+    assert [row.flag for row in rows] == [True, False, True]
     assert rows[0].responsible == ["u"]
 
 

@@ -245,13 +245,14 @@ def _list_accuracy_differences_between_perturbations(
     confounding: PerturbationEffects, metric_names: Sequence[str]
 ) -> list[PerturbationDependence]:
     """List the possible claims that the accuracy of a metric depends on the perturbation that made the worse
-    outputs. Each claim has a p-value.
+    outputs. Each claim has a p-value, adjusted for all metrics.
     """
     candidates = []
     for metric in metric_names:
-        p = float(confounding.p[confounding.metrics.index(metric)])
-        candidates.append(PerturbationDependence(metric=metric, p=p))
-    return _apply_holm_correction(candidates)
+        p = float(confounding.p_family[confounding.metrics.index(metric)])
+        if not np.isnan(p):
+            candidates.append(PerturbationDependence(metric=metric, p=p))
+    return candidates
 
 
 def _apply_holm_correction(differences: Sequence[ClaimT]) -> list[ClaimT]:

@@ -58,7 +58,8 @@ class PerturbationEffects:
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
-    interval, over a · (1 - a). `p` tests that a metric is right as often under every perturbation.
+    interval, over a · (1 - a). `p` tests that a metric is right as often under every perturbation; `p_family`
+    is the same p adjusted for all metrics together.
     `combination_variances` is [metrics, perturbations - 1], for k = 1, 2, …; `combination_counts` says how
     many combinations each k had. `overlooked` has, per metric, the perturbations of whose pairs it gets
     significantly less than half right.
@@ -74,6 +75,7 @@ class PerturbationEffects:
     share: FloatArray
     share_low: FloatArray
     p: FloatArray
+    p_family: FloatArray
     combination_variances: FloatArray
     combination_counts: tuple[int, ...]
     overlooked: tuple[list[OverlookedPerturbation], ...]
@@ -84,12 +86,13 @@ class PerturbationEffects:
         """List for each metric how much its accuracy depends on the perturbation that made the worse outputs,
         and whether significantly.
 
-        p-values are adjusted by Holm.
+        Significant means `p_family` <= 0.05. Holm's p-values are reported too; they cannot be small if there
+        are many metrics, because the smallest p is 1 / (1 + resamples).
         """
         p_holm = adjust_p_values_by_holm(self.p)
         rows = []
         for m, metric in enumerate(self.metrics):
-            is_flagged = bool(p_holm[m] <= _LEVEL)
+            is_flagged = bool(self.p_family[m] <= _LEVEL)
             by_perturbation = replace_nan_by_none(self.by_perturbation[m])
             rows.append(
                 MetricConfounding(
@@ -105,6 +108,7 @@ class PerturbationEffects:
                     share_low=none_if_nan(self.share_low[m]),
                     p=none_if_nan(self.p[m]),
                     p_holm=none_if_nan(p_holm[m]),
+                    p_family=none_if_nan(self.p_family[m]),
                     responsible=self._find_perturbations_causing_most_variance(m) if is_flagged else [],
                     overlooked=self.overlooked[m],
                     sentinel=metric in sentinel_metrics,
@@ -174,6 +178,9 @@ def measure_accuracy_dependence_on_perturbation(
     counts, combination_variances = _compute_accuracy_variance_by_combination_size(
         pair_outcomes, pair_contexts, ties, rng
     )
+    p, p_family = compute_p_values_of_perturbation_differences(
+        by_perturbation, resampled, len(np.unique(pair_outcomes.clusters))
+    )
     return PerturbationEffects(
         metrics=pair_outcomes.metrics,
         perturbations=pair_outcomes.perturbation_names,
@@ -184,9 +191,8 @@ def measure_accuracy_dependence_on_perturbation(
         net_variance=net_variance,
         share=np.nan_to_num(divide_or_nan(net_variance, most_possible)),
         share_low=np.nan_to_num(divide_or_nan(np.maximum(low, 0), most_possible)),
-        p=compute_p_values_of_perturbation_differences(
-            by_perturbation, resampled, len(np.unique(pair_outcomes.clusters))
-        ),
+        p=p,
+        p_family=p_family,
         combination_variances=combination_variances,
         combination_counts=counts,
         overlooked=_find_perturbations_that_metrics_overlook(pair_outcomes),
@@ -271,31 +277,40 @@ def _compute_accuracy_by_perturbation(
 
 def compute_p_values_of_perturbation_differences(
     accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     """Test for each metric whether it is equally accurate under all perturbations. Returns one p-value per
-    metric.
+    metric, and the same adjusted for all metrics together.
 
     `accuracy_by_perturbation` is [metrics, perturbations], `resampled_accuracies` [metrics, perturbations,
     resamples]. The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1
-    / v_k; its null distribution comes from the deviations of the resamples, stretched for few clusters.
+    / v_k; its null distribution comes from the deviations of the resamples, stretched for few clusters. The
+    adjusted p-values compare with the largest statistic of all metrics in each resample (Westfall and Young,
+    1993): unlike Holm's, they can be small however many metrics there are.
     """
     p = np.full(len(accuracy_by_perturbation), np.nan)
     if cluster_count < 2:
-        return p
+        return p, p.copy()
     stretch = compute_interval_widening_factor(np.array(cluster_count))
     deviations = (resampled_accuracies - accuracy_by_perturbation[..., None]) * stretch
     least_variance = (_LEAST_SPREAD / cluster_count) ** 2
+    observed = p.copy()
+    largest = np.zeros(resampled_accuracies.shape[2])
     for m, accuracy in enumerate(accuracy_by_perturbation):
         is_known = ~np.isnan(accuracy)
         drawn = deviations[m][is_known]
-        drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+        is_complete = ~np.isnan(drawn).any(axis=0)
+        drawn = drawn[:, is_complete]
         if is_known.sum() < 2 or drawn.shape[1] < 2:
             continue
         weights = 1 / np.maximum(drawn.var(axis=1), least_variance)
         null = _compute_weighted_sum_of_squares(drawn, weights)
-        observed = _compute_weighted_sum_of_squares(accuracy[is_known, None], weights)[0]
-        p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
-    return p
+        # Rounding must not make an equal statistic smaller.
+        observed[m] = _compute_weighted_sum_of_squares(accuracy[is_known, None], weights)[0] * (1 - 1e-9)
+        p[m] = (1 + (null >= observed[m]).sum()) / (1 + len(null))
+        largest[is_complete] = np.maximum(largest[is_complete], null)
+    exceeded = (largest >= observed[:, None]).sum(axis=1)
+    p_family = np.where(np.isnan(p), np.nan, np.maximum(p, (1 + exceeded) / (1 + len(largest))))
+    return p, p_family
 
 
 def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
