@@ -7,7 +7,15 @@ import polars as pl
 import pytest
 
 from metassay.errors import InputError
-from metassay.reporting.tables import format_rows, to_csv, to_latex, to_markdown
+from metassay.reporting.tables import (
+    Field,
+    build_grid,
+    format_grid,
+    format_rows,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
 
 ROWS = [
     {"system": 'a "quoted", one', "bleu": 31.25, "note": "x|y\nz"},
@@ -56,3 +64,18 @@ def test_no_rows_no_table():
     assert to_markdown([]) == ""
     assert to_latex([]) == ""
     assert to_csv([]) == "\n"
+
+
+def test_columns_with_equal_labels_are_all_written():
+    fields = (
+        Field("spa", "SPA", "number"), Field("spa_low", "low", "number"), Field("spa_high", "high", "number"),
+        Field("saved", "labels saved", "number"), Field("saved_low", "low", "number"),
+        Field("saved_high", "high", "number"),
+    )  # fmt: skip
+    row = {"spa": 0.8, "spa_low": 0.7, "spa_high": 0.9, "saved": 0.2, "saved_low": 0.1, "saved_high": 0.3}
+    grid = build_grid("people", "Agreement", fields, [row])
+    assert format_grid(grid, "csv") == (
+        "SPA,low,high,labels saved,labels saved: low,labels saved: high\n0.8,0.7,0.9,0.2,0.1,0.3\n"
+    )
+    assert "0.80 & 0.70 & 0.90 & 0.20 & 0.10 & 0.30" in format_grid(grid, "latex")
+    assert "| 0.80 | 0.70 | 0.90 | 0.20 | 0.10 | 0.30 |" in format_grid(grid, "markdown")

@@ -318,17 +318,18 @@ LEGEND = "* p ≤ .05, ** p ≤ .01, *** p ≤ .001"
 
 def format_grid(grid: Grid, table_format: str) -> str:
     """Write a table as `csv`, `latex` or `markdown`. The latter two mark significant p-values with stars."""
+    columns = list(zip(_list_distinct_labels(grid.fields), grid.fields))
     if table_format == "csv":
         return to_csv(
-            [{field.label: field.format_exact_value(row) for field in grid.fields} for row in grid.rows]
+            [{label: field.format_exact_value(row) for label, field in columns} for row in grid.rows]
         )
     shown = []
     for row in grid.rows:
         cells = {}
-        for field in grid.fields:
-            cells[field.label] = field.format_cell(row) + _format_significance_stars(field, row)
+        for label, field in columns:
+            cells[label] = field.format_cell(row) + _format_significance_stars(field, row)
         shown.append(cells)
-    right = frozenset(field.label for field in grid.fields if field.is_numeric)
+    right = frozenset(label for label, field in columns if field.is_numeric)
     starred = any(_format_significance_stars(field, row) for row in grid.rows for field in grid.fields)
     note = LEGEND if starred else ""
     if table_format == "latex":
@@ -338,6 +339,23 @@ def format_grid(grid: Grid, table_format: str) -> str:
     text = to_markdown(shown, right=right)
     below = f"\n{_escape_markdown(note)}\n" if note else ""
     return f"{_escape_markdown(grid.caption)}\n\n{text}{below}"
+
+
+def _list_distinct_labels(fields: Sequence[Field]) -> list[str]:
+    """List the labels of columns. A label that occurs again is preceded by the column that it belongs to,
+    for example `labels only: high`: that is the last column before it whose label occurs once.
+    """
+    labels = [field.label for field in fields]
+    distinct_labels: list[str] = []
+    owner = ""
+    for label in labels:
+        if labels.count(label) == 1:
+            owner = label
+        distinct_label = label
+        while distinct_label in distinct_labels:
+            distinct_label = f"{owner}: {distinct_label}"
+        distinct_labels.append(distinct_label)
+    return distinct_labels
 
 
 def _format_significance_stars(field: Field, row: Row) -> str:

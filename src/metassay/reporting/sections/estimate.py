@@ -21,7 +21,7 @@ SYSTEM_FIELDS = (
     Field("low", "95 % interval: low", "score"),
     Field("high", "high", "score"),
     Field("labels_only", LABELS_ONLY, "score", "the mean of the labels, without a metric"),
-    Field("labels_only_low", "low", "score"),
+    Field("labels_only_low", "95 % interval: low", "score"),
     Field("labels_only_high", "high", "score"),
     Field("labels_saved", "labels saved", "percent", "by the metric, for this mean; cross-fitted"),
     Field("labelled", "labelled items", "count"),
