@@ -287,3 +287,15 @@ def test_equal_human_scores_show_nothing_about_metrics(table):
     ranked = rank(equal, draws=50)
     assert note in ranked.notes
     assert [claim.kind for claim in ranked.verdict] == ["unanswered"]
+
+
+def test_metrics_are_tied_only_if_their_paired_comparison_shows_no_difference(table):
+    """The intervals of both metrics overlap, but they move together on resamples."""
+    noisier = pl.col("good") + 0.8 * (pl.col("seg_id") * 7919 % 13 - 6) / 4
+    both = table.with_columns(noisier=noisier).drop("errors")
+    result = depend(both, bootstraps=60, draws=19)
+    good, worse = sysdep_entry(result, "good"), sysdep_entry(result, "noisier")
+    assert good.low < worse.low < good.high < worse.high
+    assert [each.p <= 0.05 for each in result.comparisons] == [True]
+    assert result.verdict[1].metrics == ["good"]
+    assert "tied" not in result.verdict[1].sentence

@@ -10,7 +10,12 @@ from msgspec.structs import asdict
 
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
-from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
+from metassay.reporting.depend_report import (
+    SIGNIFICANT,
+    CurvesByDataset,
+    DependReport,
+    find_metrics_that_favour_systems,
+)
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -148,13 +153,13 @@ def _describe_least_dependent_metric(
     dependence_report: DependReport, metric_dependences: Sequence[MetricDependence]
 ) -> Claim:
     """Name the metric with the lowest system dependence (SysDep), which treats systems most alike, and the
-    metrics tied with it.
+    metrics tied with it: those that the paired comparison does not show to depend more.
     """
     least = min(metric_dependences, key=lambda entry: (entry.sysdep, entry.metric))
     tied = [
         entry.metric
         for entry in metric_dependences
-        if entry is not least and _do_intervals_overlap(entry, least)
+        if entry is not least and not _is_shown_to_depend_more(dependence_report, entry, least)
     ]
     value = f"{format_number(least.sysdep)} points of {dependence_report.result.human}"
     if least.low is not None:
@@ -178,18 +183,19 @@ def _describe_least_dependent_metric(
     )
 
 
-def _do_intervals_overlap(first_dependence: MetricDependence, second_dependence: MetricDependence) -> bool:
-    """Return whether the 95 % intervals of the system dependence (SysDep) of two metrics overlap. A missing
-    interval counts as overlapping.
+def _is_shown_to_depend_more(
+    dependence_report: DependReport, metric_dependence: MetricDependence, least_dependence: MetricDependence
+) -> bool:
+    """Return whether the paired comparison of two metrics shows that the first one depends more on systems. A
+    missing comparison shows nothing.
     """
-    if (
-        first_dependence.low is None
-        or first_dependence.high is None
-        or second_dependence.low is None
-        or second_dependence.high is None
-    ):
-        return True
-    return first_dependence.low <= second_dependence.high and second_dependence.low <= first_dependence.high
+    metrics = (metric_dependence.metric, least_dependence.metric)
+    for comparison in dependence_report.result.comparisons:
+        if comparison.dataset != least_dependence.dataset or {comparison.a, comparison.b} != set(metrics):
+            continue
+        difference = comparison.difference if comparison.a == metrics[0] else -comparison.difference
+        return difference > 0 and comparison.p <= SIGNIFICANT
+    return False
 
 
 def render_curve_and_chart_files(
