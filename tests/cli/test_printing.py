@@ -227,6 +227,16 @@ def test_a_table_with_an_interval_says_so(capfd) -> None:
     ]
 
 
+def test_columns_that_only_later_rows_have_are_printed(capfd) -> None:
+    print_table(Table([{"left out": "systems", "correlation": 0.9}, {"left out": "items", "lowest": 0.61}]))
+    shown = capfd.readouterr().out.splitlines()
+    assert [line.split() for line in shown if "systems" in line or "items" in line] == [
+        ["systems", "0.900", "–"],
+        ["items", "–", "0.610"],
+    ]
+    assert any("lowest" in line for line in shown)
+
+
 def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
     rows = [{"metric": f"M{number}"} for number in range(12)]
     blocks = [Table(rows, most_rows=10), Details([Line("all tests")])]

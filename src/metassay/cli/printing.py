@@ -90,7 +90,8 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
     if table.heading is not None:
         console.print(f"\n{escape(table.heading)}", style="bold")
     cells = {}
-    for name in rows[0]:
+    # Rows of one table can have different columns.
+    for name in dict.fromkeys(name for row in rows for name in row):
         digits = 3 if name == "p" or name.startswith("p_") else table.digits
         cells[name] = [format_table_cell(row.get(name), digits) for row in rows]
     shown_columns = _choose_columns_that_fit_width(cells, table.most_important, console.width)

@@ -43,7 +43,7 @@ class Table:
         """The title of the table. If the title does not explain the columns `low` and `high`, an explanation
         is added.
         """
-        has_interval = bool(self.rows) and {"low", "high"} <= self.rows[0].keys()
+        has_interval = any({"low", "high"} <= row.keys() for row in self.rows)
         if self.title is None or not has_interval or "interval" in self.title or "median" in self.rows[0]:
             return self.title
         return f"{self.title.removesuffix('.')}; low and high: 95 % interval"
