@@ -80,3 +80,11 @@ def test_without_intervals_no_metric_is_called_tied(file, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "No intervals were computed, so it is not known which metrics are tied with it." in shown
     assert "is tied with it" not in shown
+
+
+def test_verbose_explains_each_term_once(file, capsys):
+    assert run(["depend", file, "--bootstraps", "10", "--draws", "19", "--verbose"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("The expected deviation of a system says") == 1
+    assert shown.count("is shown to favour some systems if p fair is at most .05") == 1
+    assert shown.count("This part of the deviation is called shrinkage") == 1

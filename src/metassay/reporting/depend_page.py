@@ -33,7 +33,6 @@ from metassay.reporting.sections.depend import (
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
-    Line,
     Row,
     Table,
     convert_sentences_to_lines,
@@ -242,15 +241,15 @@ def describe_system_dependence_result(dependence_result: DependContent) -> list[
                 describe_gains_of_conversion(corrections, dependence_result.human, labels)
             )
             blocks.append(Details([_build_prediction_table(corrections, labels)]))
+    main_terms = [
+        explain_expected_deviation_of_systems(dependence_result.by, dependence_result.human),
+        explain_test_for_favoured_systems(dependence_result.by),
+    ]
+    terms = explain_terms_of_system_dependence(dependence_result.by, dependence_result.human)
     return [
         *blocks,
-        Line(explain_expected_deviation_of_systems(dependence_result.by, dependence_result.human)),
-        Line(explain_test_for_favoured_systems(dependence_result.by)),
-        Details(
-            convert_sentences_to_lines(
-                explain_terms_of_system_dependence(dependence_result.by, dependence_result.human)
-            )
-        ),
+        *convert_sentences_to_lines(main_terms),
+        Details(convert_sentences_to_lines(term for term in terms if term not in main_terms)),
         *summarize_data_in_note(dependence_result.data),
         *convert_sentences_to_notes(dependence_result.notes),
     ]
