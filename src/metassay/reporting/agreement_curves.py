@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import format_percent
+from metassay.reporting.wording import format_percent, format_percent_interval
 from metassay.results.rank import AgreementCurve
 from metassay.results.score import DifferenceMeaning
 
@@ -106,7 +106,7 @@ def describe_how_often_people_agree(score_difference: DifferenceMeaning) -> str:
         return f"not known: {score_difference.reason}"
     return (
         f"{format_percent(score_difference.agreement)} (95 % interval"
-        f" {format_percent(score_difference.low)}–{format_percent(score_difference.high)})"
+        f" {format_percent_interval(score_difference.low, score_difference.high)})"
     )
 
 
