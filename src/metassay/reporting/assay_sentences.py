@@ -6,6 +6,7 @@ sentences with labels.
 
 from __future__ import annotations
 
+from math import ceil
 from statistics import fmean
 from typing import TypeVar
 
@@ -15,8 +16,8 @@ from metassay.data.uninformed_scores import SYSTEM_AND_ITEM
 from metassay.meta.contexts.pair_analysis import PairOutcomeAnalysis
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
-from metassay.reporting.wording import join_first_names, join_names
-from metassay.results.assay import ContextStatistics, MetricConfounding
+from metassay.reporting.wording import format_plural, join_first_names, join_names
+from metassay.results.assay import Claims, ContextStatistics, MetricConfounding
 
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this share has next to no power
 _LISTED_NAMES = 5
@@ -145,3 +146,29 @@ def list_context_warnings(pair_analysis: PairOutcomeAnalysis) -> list[str]:
     if len(competing) < 2:
         warnings.append("With a single metric there is no order of metrics to compare between contexts.")
     return warnings
+
+
+def warn_of_too_few_permutations(pair_analysis: PairOutcomeAnalysis, claims: Claims) -> list[str]:
+    """Warn of columns in which no difference between contexts can be significant, because even the smallest
+    p-value of the permutation test is too large after correction. Such columns are one warning.
+    """
+    compared = sum(len(column.contexts.values) > 1 for column in pair_analysis.columns.values())
+    kinds = sum(count > 0 for count in claims.tests.values())
+    permutations = pair_analysis.settings.permutations
+    names = []
+    needed = permutations
+    for name, column in pair_analysis.columns.items():
+        levels = 0 if column.h1 is None else len(column.h1.exchanges)
+        fewest = ceil(levels * compared * kinds / claims.error_rate) - 1
+        if fewest > permutations:
+            names.append(name)
+            needed = max(needed, fewest)
+    if not names:
+        return []
+    warning = (
+        f"With {permutations} permutations, no difference in accuracy between contexts of"
+        f" {join_first_names(names, _LISTED_NAMES)} can be significant, because p-values are corrected for"
+        f" {format_plural(compared, 'column')} and {format_plural(kinds, 'kind')} of statements. Add"
+        f" --permutations {needed}, or name fewer columns with --context."
+    )
+    return [warning]

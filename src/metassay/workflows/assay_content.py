@@ -37,6 +37,7 @@ from metassay.reporting.assay_sentences import (
     list_context_warnings,
     warn_of_similar_neighbouring_items,
     warn_of_simulated_human_scores,
+    warn_of_too_few_permutations,
     warn_that_human_scores_may_count_errors,
 )
 from metassay.reporting.assay_verdict import list_main_findings_of_assay
@@ -81,6 +82,7 @@ def compute_statistics_of_scored_pairs(
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
         *list_context_warnings(assay_outcome.analysis),
+        *warn_of_too_few_permutations(assay_outcome.analysis, statistics.claims),
         *_warn_if_neighbouring_items_are_similar(dataset, assay_plan, assay_outcome),
         *_warn_if_human_scores_are_simulated(dataset, assay_plan),
     ]

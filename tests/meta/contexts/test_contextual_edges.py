@@ -23,7 +23,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
-from metassay.reporting.assay_sentences import list_context_warnings
+from metassay.reporting.assay_sentences import list_context_warnings, warn_of_too_few_permutations
 
 
 def test_law_is_exact_when_every_method_applies_everywhere():
@@ -66,6 +66,21 @@ def test_constant_weights_are_no_weights():
     for column in ("system", "domain"):
         for a, b in zip(*(r["contexts"][column]["local_accuracy"] for r in (first, second)), strict=True):
             same(b, a)
+
+
+def test_too_few_permutations_for_any_significant_difference_are_a_warning():
+    """Two columns and three kinds of statements: 6 / (1 + permutations) must be at most .05."""
+    pairs = random_pairs(0, weighted=False)
+    warnings = {}
+    for permutations in (118, 119):
+        analysis = analyze_pairs(
+            as_outcomes(pairs, weighted=False), columns_of(pairs), resamples=20, permutations=permutations
+        )
+        claims = build_context_statistics(analysis).claims
+        assert sum(count > 0 for count in claims.tests.values()) == 3
+        warnings[permutations] = warn_of_too_few_permutations(analysis, claims)
+    assert warnings[119] == []
+    assert "corrected for 2 columns and 3 kinds of statements. Add --permutations 119" in warnings[118][0]
 
 
 def test_a_column_with_one_value_has_no_hypotheses_and_a_warning():
