@@ -294,7 +294,11 @@ def _build_metricx_input(version: str, case: dict[str, str], reference: str | No
 
 
 def write_bartscore_oracle(out: Path, name: str, cases: Cases) -> dict[str, Any]:
-    """Score as BARTScore does, by the loss of transformers 4: no package contains the original."""
+    """Score as BARTScore does, with the network of transformers 4: no package contains the original.
+
+    The original adds the log-probabilities of all tokens but `<pad>`, and divides by the sum of the attention
+    mask, in which a literal `<pad>` of the text counts.
+    """
     folder = out / name
     folder.mkdir(exist_ok=True)
     train_byte_level_tokenizer(folder, cases)
@@ -306,10 +310,14 @@ def write_bartscore_oracle(out: Path, name: str, cases: Cases) -> dict[str, Any]
 
     def score(first: str, second: str) -> float:
         given = tokenizer(first, truncation=True, max_length=1024, return_tensors="pt")
-        labels = tokenizer(second, truncation=True, max_length=1024, return_tensors="pt")["input_ids"]
+        predicted = tokenizer(second, truncation=True, max_length=1024, return_tensors="pt")
+        labels = predicted["input_ids"]
         with torch.inference_mode():
-            loss = model(**given, labels=labels.masked_fill(labels == 1, -100)).loss
-        return -float(loss)
+            logits = model(**given, labels=labels).logits
+        loss = torch.nn.functional.cross_entropy(
+            logits[0], labels[0], ignore_index=tokenizer.pad_token_id, reduction="sum"
+        )
+        return -float(loss / predicted["attention_mask"].sum())
 
     return {
         "precision": [score(case["ref"], case["mt"]) for case in cases],
