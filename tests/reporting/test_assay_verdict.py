@@ -307,3 +307,11 @@ def test_metrics_that_rank_systems_worse_than_a_published_neural_metric_get_a_ca
 def test_metrics_that_may_rank_systems_as_well_as_a_neural_metric_get_no_such_caveat():
     rows = [make_human_row("chrf", 0.63, 0.72), make_human_row("bleu", 0.62, 0.90)]
     assert "COMET" not in (choose_caveat(human_comparison=make_comparison(metrics=rows)) or "")
+
+
+def test_a_wide_interval_of_any_metric_prevents_the_comparison_with_a_neural_metric():
+    wide = msgspec.structs.replace(make_human_row("bleu", 0.62, 0.70), spa_high=0.93)
+    rows = [make_human_row("chrf", 0.63, 0.72), wide]
+    choice = MetricChoice(metric="chrf")
+    caveat = choose_caveat(human_comparison=make_comparison(metrics=rows, by_spa=choice))
+    assert "COMET" not in (caveat or "")
