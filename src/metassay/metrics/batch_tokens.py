@@ -78,11 +78,11 @@ def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: b
         packed = _pack_distinct_texts(batch, lowercase=lowercase)
         if keep_spaces:
             return _convert_characters_to_tokens(packed.code_points, packed.offsets)
-        # Offsets move back by the number of blanks before them, which `searchsorted` counts.
-        visible = np.flatnonzero(load_plain_classes()[packed.code_points] & SPACE == 0)
-        return _convert_characters_to_tokens(
-            packed.code_points[visible], np.searchsorted(visible, packed.offsets)
-        )
+        is_space = load_plain_classes()[packed.code_points] & SPACE != 0
+        # `compress` takes a third of the time of indexing with a mask.
+        visible_code_points = np.compress(~is_space, packed.code_points)
+        spaces_before_offsets = np.searchsorted(np.flatnonzero(is_space), packed.offsets)
+        return _convert_characters_to_tokens(visible_code_points, packed.offsets - spaces_before_offsets)
 
     return batch.compute_once(("character tokens", lowercase, keep_spaces), tokenize)
 

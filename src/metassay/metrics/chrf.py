@@ -78,8 +78,9 @@ class Chrf(StatisticsMetric):
             counts.append(_count_ngrams(words, single_inputs, self.word_order))
         width = 3 * (self.char_order + self.word_order)
         statistics = np.concatenate(counts, axis=1).reshape(-1, width)
-        best = single_inputs.select_best_reference(statistics, self.from_statistics(statistics))
-        return best[inputs.input_of_row]
+        if single_inputs.has_choice_of_references:
+            statistics = single_inputs.select_best_reference(statistics, self.from_statistics(statistics))
+        return statistics[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Compute the F-score from numbers of n-grams."""

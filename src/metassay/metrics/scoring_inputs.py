@@ -62,6 +62,11 @@ class SingleReferenceInputs:
     order: Positions | None
     """How the inputs were sorted; None where every output has one reference and the order is unchanged."""
 
+    @property
+    def has_choice_of_references(self) -> bool:
+        """Whether any output has several references."""
+        return self.order is not None
+
     def restore_input_order(self, sorted_values: Scores) -> Scores:
         """Undo the sorting of the pairs: return their values in the order of the outputs and of their
         references.
