@@ -84,7 +84,7 @@ def _has_outer_spaces(column: pl.Series) -> bool:
     texts = column.explode() if column.dtype.is_nested() else column
     if texts.dtype != pl.String:
         return False
-    return bool(texts.str.contains(r"^\s|\s$").any())
+    return bool((texts.str.strip_chars() != texts).any())
 
 
 def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:

@@ -116,7 +116,7 @@ def decode_text(content: bytes, path: str) -> str:
             remedy="Remove it: no text contains one on purpose.",
         )
     text = text.removeprefix("\ufeff")
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError("the file is empty.", location=InputLocation(file=path, line=1))
     return text
 

@@ -33,7 +33,7 @@ def read_lines(path: str) -> list[str]:
     if not content:
         raise InputError("the file is empty.", location=InputLocation(file=path, line=1))
     # `decode_text` refuses a file of empty lines, which are valid outputs here.
-    text = decode_text(content, path) if content.strip() else content.decode()
+    text = content.decode() if content.isspace() else decode_text(content, path)
     return text.removesuffix("\n").split("\n")
 
 
