@@ -106,7 +106,9 @@ class RequestedDirections:
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
     def list_scores_where_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
-        """List the scores for which lower is better: the known ones, corrected by the user's request."""
+        """List the scores for which lower is better: those whose names say so, unless the user says
+        otherwise.
+        """
         return frozenset(({*known_names} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:

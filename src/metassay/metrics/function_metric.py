@@ -69,8 +69,8 @@ class FunctionMetric(Metric):
         return {}
 
     def get_parameters_for_language(self, language: str | None) -> Parameters:
-        """Return a hash of the function's source code, so that a metric with changed code counts as another
-        metric.
+        """Return the parameters of the metric: a hash of the function's source code. A metric with changed
+        code counts as another metric.
         """
         del language
         return {"source": plugins.hash_user_code(self.function)}

@@ -94,8 +94,9 @@ def write_word_boundaries(
 
 @kernel
 def find_maximum_word_count(text_offsets: LongArray) -> int:
-    """Return an upper limit for the number of words in any of the texts, given where the texts begin in an
-    array.
+    """Return a number that the number of words of no text exceeds.
+
+    `text_offsets` says where each text begins in an array of characters.
     """
     longest = 0
     for i in range(text_offsets.size - 1):

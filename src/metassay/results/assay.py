@@ -539,8 +539,8 @@ class BinAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanPairDistances(msgspec.Struct, frozen=True, kw_only=True):
-    """How different two outputs of an item with different human scores are: quartiles of the share of
-    characters that differ.
+    """How much two outputs of the same item differ if people scored them differently: quartiles of the share
+    of characters that differ.
     """
 
     human: str
@@ -572,8 +572,8 @@ class ClusterChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
-    """All results that are computed from which pairs each metric ordered correctly, such as accuracies, tests
-    and recommendations.
+    """Results on pairs of a better and a worse output, such as the accuracies of metrics, tests and
+    recommendations.
 
     `pairs_from` says what the pairs are: perturbed by "rule", also by a language "model", chosen by "people",
     or, where it is empty, given by the user. `same_decisions` are groups of metrics that decided every pair

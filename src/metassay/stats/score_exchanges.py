@@ -47,7 +47,7 @@ class ScoreExchanges:
         return cls(np.zeros((1, system_count), bool), np.zeros((1, segment_count), bool))
 
     def sum_exchanged_scores(self, metric_scores: FloatArray) -> FloatArray:
-        """Sum the exchanged scores of each metric and system in each draw.
+        """Sum the scores of each metric and system after each random exchange of scores between systems.
 
         Returns [draws, metrics, systems].
         """

@@ -20,9 +20,11 @@ FLIPS = 1000
 
 
 def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> FloatArray:
-    """Compute soft pairwise accuracy: how well the p-values of a metric agree with those of human scores.
+    """Compute how well a metric agrees with people on which system is better, and how certain that is.
 
-    It is 1 - |human_p_values - metric_p_values|, averaged over the last axis.
+    For each pair of systems, the p-value of their difference in metric scores is compared with the p-value of
+    their difference in human scores.
+    Soft pairwise accuracy is 1 - |human_p_values - metric_p_values|, averaged over the last axis.
     """
     accuracy: FloatArray = 1.0 - np.abs(human_p_values - metric_p_values).mean(axis=-1)
     return accuracy

@@ -351,7 +351,9 @@ class _NameFinder:
         ) + projection.bias.array, numbers
 
     def _embed_words(self, words: LongArray, shapes: LongArray) -> Float32Array:
-        """Return the vector that stands for each word in the model, followed by the vector for its shape."""
+        """Return a vector for each word: the embedding of the word, then the embedding of its shape, such as
+        "capitalised".
+        """
         embedding = self._model.emb
         pieces, codes, size = embedding.word.codes.array.shape
         # navec stores vectors by product quantisation: each piece of a vector is a number in a table of its

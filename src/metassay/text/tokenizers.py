@@ -116,7 +116,9 @@ def load_plain_classes() -> CharacterClasses:
 
 
 def _create_classes_with_spaces() -> CharacterClasses:
-    """Return an array of character classes in which only the spaces have a class."""
+    """Create an array with the class of each character. White space has the class SPACE, all other
+    characters have none.
+    """
     classes = np.zeros(_CODE_POINT_COUNT, dtype=np.uint8)
     # The last white space of Unicode is U+3000.
     classes[[code for code in range(0x3001) if chr(code).isspace()]] = SPACE

@@ -193,8 +193,10 @@ def _parse_wordnet_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tupl
 
 
 def _parse_relations_of_synset(synset_fields: list[bytes]) -> Iterator[list[bytes]]:
-    """Yield for each relation of a sense its symbol, the other sense, its part of speech and the numbers of
-    the words.
+    """Yield the relations of a word sense to other senses, as they are written in a file of WordNet.
+
+    Each relation has four fields: its symbol, the other sense, the part of speech of the other sense, and the
+    numbers of the two words.
     """
     start = 5 + 2 * int(synset_fields[3], 16)
     end = start + 4 * int(synset_fields[start - 1])

@@ -31,7 +31,8 @@ OUTPUT_KEY = ["item", "system"]
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Pairs of outputs with the scores of both outputs by every metric, reversed if lower is better.
+    """Pairs of outputs with the scores of both outputs by every metric. Scores are negated where lower is
+    better.
 
     `rows` are the rows of the better outputs in the data set. `is_sampled` marks the pairs that count in the
     results; the others show only how perturbations differ. `verdicts` are those of language models on the

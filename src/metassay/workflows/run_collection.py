@@ -233,7 +233,7 @@ class _StoredVerdict(msgspec.Struct):
 
 
 def _read_first_conclusion(run_folder: RunFolder, command: str) -> str | None:
-    """Read the first concluding sentence of a run. Returns None if the run has none."""
+    """Read the first sentence of the verdict in the results of a run. Returns None if it has no verdict."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
     name = f"results/{command}.json"

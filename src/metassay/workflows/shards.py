@@ -105,7 +105,7 @@ class ShardScorer:
     def score_all_pairs(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], pairs_per_output: int | None
     ) -> tuple[Pairs, ScoredPairs, ScoreSample]:
-        """Score the pairs of all slices (shards) of the data set.
+        """Score the pairs of outputs of the whole data set, one part of the data (shard) after another.
 
         Returns the sampled pairs, all pairs with their outcomes, and a sample of scored texts.
         """

@@ -466,11 +466,12 @@ def _count_pair_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count the pairs of outputs of one item that one metric scored, ordered correctly, and tied. Also
-    returns the number of better outputs and two sums of weights.
+    """Count pairs of outputs of one item: those with scores of a metric, those that the metric orders
+    correctly, and those with equal scores.
 
-    The sums are the weight of the correctly ordered pairs, with ties in part, and the weight of all scored
-    pairs. The pairs of an output are neighbours; without weights each pair has 1.
+    Also returns the number of better outputs and two sums of weights: of the correctly ordered pairs, with
+    ties in part, and of all scored pairs. The pairs of an output are neighbours; without weights each pair
+    has 1.
     """
     right = 0
     tied = 0

@@ -427,7 +427,7 @@ def _compare_biases_of_all_metric_pairs(
     resample_counts: Counts,
     thread_pool: Executor,
 ) -> list[DependenceComparison]:
-    """Compare every two metrics by how much more they overrate one system than another.
+    """Compare the system dependence of every two metrics.
 
     Two metrics are compared on the outputs that both of them scored. Pairs whose common outputs belong to
     fewer than two groups are left out.

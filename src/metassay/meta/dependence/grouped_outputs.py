@@ -125,7 +125,8 @@ class GroupedOutputs:
 def assign_outputs_to_groups(
     score_cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
 ) -> GroupedOutputs:
-    """Assign each output of a data set to a group, usually its system, and to a cluster.
+    """Assign each output of a data set to a group, usually its system, and to a cluster of items, such as a
+    document.
 
     Outputs get weights as well. Outputs without a group are left out.
     """

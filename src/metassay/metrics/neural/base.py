@@ -86,7 +86,7 @@ class NeuralMetric(Metric, Generic[N]):
     def score_inputs(
         self, network: N, inputs: Sequence[NetworkInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Score inputs with the network. All inputs are different."""
+        """Compute the score of each input with the neural network. All inputs are different."""
 
     def hash_model_files(self) -> dict[str, str]:
         """Return hashes of the model's weights and tokenizer, which are part of the signature."""

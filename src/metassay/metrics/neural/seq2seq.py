@@ -54,7 +54,9 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
 
 
 def copy_shared_embedding(weights: StateDict) -> StateDict:
-    """Add the shared embedding under the name of each of its copies, for files that contain it only once."""
+    """Complete weights from a file that contains an embedding only once, though several layers share it: add
+    it under the name of each layer.
+    """
     completed = dict(weights)
     shared_embedding = weights.get("shared.weight", weights.get("model.shared.weight"))
     if shared_embedding is not None:
