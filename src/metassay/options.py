@@ -263,6 +263,19 @@ def split_comma_separated_names(names: Names | None) -> tuple[str, ...]:
     return tuple(name for text in texts for name in split_at_commas(text))
 
 
+def get_single_human_name(names: Names | None) -> str | None:
+    """Return the human score that the option `human` names, or None. Several names raise an error, because
+    most commands compare metrics with one human score.
+    """
+    distinct_names = list(dict.fromkeys(split_comma_separated_names(names)))
+    if len(distinct_names) > 1:
+        raise InputError(
+            f"--human names several human scores: {', '.join(distinct_names)}.",
+            remedy="Name one human column.",
+        )
+    return next(iter(distinct_names), None)
+
+
 def are_pairs_read_from_table(pairs_option: Any) -> bool:
     """Return whether the option `pairs` names a table of pairs, not one of the built-in kinds of pairs."""
     if not isinstance(pairs_option, str):

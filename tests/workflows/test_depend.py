@@ -205,14 +205,6 @@ def test_known_metrics_are_oriented_by_their_names(table):
     assert sysdep_entry(kept, "wer").sysdep == sysdep_entry(plain, "errors").sysdep
 
 
-def test_further_human_scores_are_not_metrics(table):
-    both = table.with_columns(relevance=pl.col("mqm") + 1, taste=pl.col("mqm") - 1)
-    result = depend(both, human="mqm,taste", **QUICK)
-    assert result.human == "mqm"
-    assert any("with mqm, which --human names first; taste is not used." in note for note in result.notes)
-    assert sorted(entry.metric for entry in result.metrics) == ["errors", "good"]
-
-
 def test_spec_with_a_comma_is_one_metric_and_the_page_shows_labels(table, tmp_path):
     odd = "chrf(word_order=2,beta=3)"
     renamed = table.rename({"good": odd, "errors": "ter"})

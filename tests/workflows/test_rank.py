@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import metassay
 from metassay.errors import InputError, UnknownName
 from metassay.results.rank import RankContent
 from metassay.workflows.depend import DependResult, depend
@@ -323,17 +324,21 @@ def test_human_scores_are_never_metrics(frame: pl.DataFrame) -> None:
     table = frame.rename({"mqm": "coherence"}).with_columns(
         relevance=pl.col("coherence") + 0.1, vivid=pl.col("coherence") - 0.1
     )
-    result = rank(table, human="coherence,vivid", draws=10)
+    result = rank(table, human="coherence", metrics="good,bad", draws=10)
     assert result.human == "coherence"
-    assert result.notes[0] == (
-        "Metrics are compared with coherence, which --human names first; vivid is not used."
-        " Use one human score at a time."
-    )
     assert values(result).keys() == {"good", "bad", "constant", "random"}
     assert "vivid" in values(rank(table, human="coherence", draws=10))
     assert "relevance" in values(rank(table, human="coherence", metrics="relevance,good", draws=10))
     with pytest.raises(InputError, match="several human scores: coherence, relevance"):
         rank(table, draws=10)
+
+
+@pytest.mark.parametrize("verb", [rank, metassay.depend, metassay.estimate, metassay.assay])
+@pytest.mark.parametrize("human", ["mqm,vivid", ["mqm", "vivid"]])
+def test_several_human_scores_are_refused(frame: pl.DataFrame, verb: Any, human: Any) -> None:
+    table = frame.with_columns(vivid=-pl.col("mqm"), output=pl.lit("a b"), ref=pl.lit("a c"))
+    with pytest.raises(InputError, match=r"several human scores: mqm, vivid\.\nName one human column\."):
+        verb(table, human=human)
 
 
 def test_copied_rows_change_nothing_but_a_note(frame: pl.DataFrame) -> None:

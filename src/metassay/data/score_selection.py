@@ -13,7 +13,7 @@ from metassay.data.fingerprint import DataFingerprint, hash_outputs_and_human_sc
 from metassay.data.score_cautions import warn_of_doubtful_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_score_cubes
-from metassay.errors import InputError, join_names
+from metassay.errors import InputError
 from metassay.results.data_summary import DataSummary
 
 
@@ -96,7 +96,6 @@ def select_score_cubes(
         human=human,
         metrics=tuple(metrics),
         notes=(
-            *_name_unused_human_scores(score_request.human),
             *notes,
             *unusable_notes,
             *reversal_notes,
@@ -106,19 +105,6 @@ def select_score_cubes(
         fingerprint=hash_human_scores(oriented_cubes),
         summary=summarize_score_cubes(oriented_cubes, human or None),
     )
-
-
-def _name_unused_human_scores(requested_names: Sequence[str]) -> list[str]:
-    """Return a note if the user named several human scores, of which only the first is used."""
-    used, *unused = dict.fromkeys(requested_names) or [""]
-    if not unused:
-        return []
-    verb = "is" if len(unused) == 1 else "are"
-    note = (
-        f"Metrics are compared with {used}, which --human names first; {join_names(unused)} {verb} not used."
-        " Use one human score at a time."
-    )
-    return [note]
 
 
 def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> InputError:

@@ -38,7 +38,7 @@ from metassay.options import (
     HUMAN_PAIRS,
     PERTURBED_PAIRS,
     are_pairs_read_from_table,
-    split_comma_separated_names,
+    get_single_human_name,
 )
 from metassay.perturbations.text_store import TextStore
 from metassay.specs import split_metric_names
@@ -151,8 +151,9 @@ def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset
     """Prepare the data of an assay: reverse human scores if lower is better, normalise texts, and leave out
     systems whose outputs are the references.
     """
-    for name in split_comma_separated_names(options.human):
-        dataset = dataset.declare_human_column(name)
+    requested_human = get_single_human_name(options.human)
+    if requested_human is not None:
+        dataset = dataset.declare_human_column(requested_human)
     directions = RequestedDirections.parse_direction_options(
         options.lower_is_better, options.higher_is_better
     )
@@ -174,7 +175,7 @@ def choose_settings_from_options_and_data(
     was chosen, and the settings.
     """
     normalize = choose_text_normalisation(dataset, options.normalize)
-    requested_human = next(iter(split_comma_separated_names(options.human)), None)
+    requested_human = get_single_human_name(options.human)
     compared_human, notes = choose_human_score_for_comparison(dataset, options, requested_human)
     dataset = dataset.add_notes(*notes)
     contexts = group_outputs_by_all_contexts(dataset, options.contexts, requested_human)

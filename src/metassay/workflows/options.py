@@ -338,8 +338,7 @@ class ComparedScoresSettings(Settings):
     human: Annotated[
         Names | None,
         declare_cli_option(
-            "Column of human scores. Needed if there are several. Further columns of human scores, after"
-            " commas, are not treated as metrics.",
+            "Column of human scores. Needed if there are several.",
             panel=SCORES_PANEL,
         ),
     ] = None

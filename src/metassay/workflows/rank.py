@@ -18,7 +18,11 @@ from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_error_spans
-from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
+from metassay.options import (
+    get_single_human_name,
+    replace_options_parameter_by_keywords,
+    split_comma_separated_names,
+)
 from metassay.reporting.rank_page import (
     build_rank_page,
     describe_rankings,
@@ -177,7 +181,7 @@ def _read_human_and_metric_scores(
     if meta_metrics:
         return read_human_and_metric_scores(data_source, options)
     # Marked errors need no column of scores, so that the name is only shown.
-    human = next(iter(split_comma_separated_names(options.human)), MARKED_ERRORS)
+    human = get_single_human_name(options.human) or MARKED_ERRORS
     return SelectedScores(cubes=(), human=human, metrics=())
 
 

@@ -15,7 +15,7 @@ from metassay.data.row_selection import select_rows
 from metassay.data.score_cube import UNNAMED_DATASET
 from metassay.errors import InputError
 from metassay.meta.people.span_ranking import SpanRatings, match_human_and_metric_spans
-from metassay.options import split_comma_separated_names
+from metassay.options import get_single_human_name
 from metassay.specs import split_metric_names
 from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.read import Source
@@ -56,7 +56,7 @@ def _read_error_spans_of_people_and_metrics(source: Source, options: RankOptions
     """Read the marked errors of people and of metrics from files, or from folders in the layout of
     mt-metrics-eval.
     """
-    human = next(iter(split_comma_separated_names(options.human)), None)
+    human = get_single_human_name(options.human)
     tables: list[SpanTables] = []
     for path in download_remote_paths(source):
         if has_test_sets(path):

@@ -40,7 +40,7 @@ from metassay.errors import InputError, InputLocation, UnknownName, join_names
 from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
-from metassay.options import split_comma_separated_names
+from metassay.options import get_single_human_name, split_comma_separated_names
 from metassay.reporting.assay_sentences import (
     explain_why_metric_ignores_quality,
     explain_why_sentinel_is_not_recommended,
@@ -74,6 +74,9 @@ def read_human_and_metric_scores(
     reversed, with a note; `lower_is_better` and `higher_is_better` name exceptions. `further_columns` are
     columns that are neither metrics of ours nor human scores.
     """
+    # Only `check`, which needs no scores, describes several human scores.
+    if needs_human_scores or needs_metric_scores:
+        get_single_human_name(options.human)
     directions = RequestedDirections.parse_direction_options(
         options.lower_is_better, options.higher_is_better
     )
