@@ -349,6 +349,19 @@ def test_runs_without_a_judged_document_are_refused_or_noted(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize(("judged", "noted"), [(1, True), (2, True), (3, False)])
+def test_runs_with_few_judged_documents_are_named(judged: int, noted: bool, tmp_path: Path) -> None:
+    """A document that is judged for another topic only counts as unjudged."""
+    qrels = write_lines(tmp_path / "qrels", *[f"1 0 d{n} 1" for n in range(judged)], "2 0 d9 1")
+    run = write_lines(tmp_path / "run", *[f"1 Q0 d{n} {n + 1} {1 - n / 100} r" for n in range(20)])
+    good_run = write_lines(tmp_path / "good", "1 Q0 d0 1 0.9 good")
+    notes = [note for note in metassay.read([run, good_run], qrels=qrels).notes if "no relevance" in note]
+    assert len(notes) == noted
+    if noted:
+        share = f"{20 - judged} of 20 documents ({100 - 5 * judged} %) that r retrieved have no relevance"
+        assert notes[0].startswith(share)
+
+
 @pytest.mark.parametrize("verb", [metassay.rank, metassay.estimate])
 def test_no_common_items_because_of_spaces_in_a_name_are_explained(verb: Callable[..., Any]) -> None:
     rows = []

@@ -27,6 +27,8 @@ _FILE = "_file"
 _ROW = "_row"
 _LINE = "line"
 _RANK = "rank"
+# A note counts the unjudged documents of runs in which at most this share of the documents is judged.
+_FEW_JUDGED = 0.1
 # Columns of runs without meaning; trec_eval ignores them too.
 _IGNORED_COLUMNS = ("rank", "iteration", "q0", _LINE)
 
@@ -196,8 +198,8 @@ def _drop_unjudged_topics(
 
 
 def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
-    """Raise an error if no retrieved document has a relevance judgement. Otherwise return a note that names
-    the runs without any judged document.
+    """Raise an error if no retrieved document has a relevance judgement. Otherwise return notes that name
+    the runs without any judged document, or with few.
     """
     is_judged = documents["document"].is_in(qrels["document"].unique().implode())
     if not is_judged.any():
@@ -208,11 +210,32 @@ def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFram
             remedy="Check that runs and judgements write document ids in the same way.",
         )
     judged_systems = documents.filter(is_judged)["system"].unique()
-    unjudged_systems = documents.filter(~pl.col("system").is_in(judged_systems.implode()))["system"].unique()
+    has_judged_documents = pl.col("system").is_in(judged_systems.implode())
+    notes = _warn_of_few_judged_documents(documents.filter(has_judged_documents), qrels)
+    unjudged_systems = documents.filter(~has_judged_documents)["system"].unique()
     if unjudged_systems.is_empty():
-        return []
+        return notes
     names = ", ".join(unjudged_systems.sort())
-    return [f"These runs get a score of 0 because none of their documents has a judgement: {names}."]
+    return [*notes, f"These runs get a score of 0 because none of their documents has a judgement: {names}."]
+
+
+def _warn_of_few_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
+    """Return a note that names the runs in which few documents have a relevance judgement for their topic."""
+    judged = qrels.select("item", "document", is_judged=True).unique()
+    keys = documents.select("system", "item", "document").join(judged, on=("item", "document"), how="left")
+    counts = keys.group_by("system").agg(documents=pl.len(), judged=pl.col("is_judged").count())
+    few = counts.filter(pl.col("judged") <= _FEW_JUDGED * pl.col("documents")).sort("system")
+    if few.is_empty():
+        return []
+    retrieved, judged_documents = few.select(pl.col("documents", "judged").sum()).row(0)
+    unjudged = retrieved - judged_documents
+    names = join_names(few["system"].to_list())
+    note = (
+        f"{unjudged:,} of {retrieved:,} documents ({100 * unjudged // retrieved} %) that {names} retrieved"
+        " have no relevance judgement. Most metrics count them as not relevant. If you expected more"
+        " judgements, check that runs and judgements write document ids in the same way."
+    )
+    return [note]
 
 
 def _warn_of_equal_scores(documents: pl.DataFrame) -> list[str]:
