@@ -23,6 +23,7 @@ from metassay.data.score_cautions import (
     warn_of_values_that_may_mean_missing,
 )
 from metassay.data.summary import summarize_dataset
+from metassay.data.text_cautions import warn_of_doubtful_texts
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import measure_metric_run_times
 from metassay.engine.workers import choose_worker_count
@@ -224,6 +225,7 @@ def _describe_outputs_of_dataset(
         notes=[
             *dataset.notes,
             *warn_of_unknown_language(dataset),
+            *warn_of_doubtful_texts(dataset),
             *warn_of_different_writing(prepared),
             *_warn_of_suspicious_human_scores(dataset),
             *metric_warnings,

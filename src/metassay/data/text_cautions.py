@@ -1,0 +1,140 @@
+"""Notice texts that look as if something had gone wrong before they were read."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.errors import join_names
+
+# Number of outputs of each system that are looked at, with their references.
+_SAMPLE_SIZE = 1_000
+# A defect is noted if one side has it in a larger share of its texts and the other side never has it.
+_CLEAR_SHARE = 0.01
+# What programs write for a missing text.
+_WORDS_FOR_MISSING_TEXTS = frozenset({"nan", "NaN", "None", "null", "<NA>"})
+_HTML_ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{2,5}|#x[0-9a-f]{2,5});", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Defect:
+    """Something that goes wrong when texts are written or converted."""
+
+    find: Callable[[str], str | None]
+    """Returns an example of the defect in a text, or None."""
+    note: str
+    """The note for the user, in which {texts} stands for the texts that have the defect."""
+
+
+def warn_of_doubtful_texts(dataset: Dataset) -> list[str]:
+    """Return notes on outputs such as `nan` that may be missing, and on defects that only outputs or only
+    references have, such as HTML entities.
+    """
+    if dataset.task_definition.is_ranking or "references" not in dataset.outputs.columns:
+        return []
+    return [*_warn_of_words_for_missing_texts(dataset.outputs), *_warn_of_defects(dataset.outputs)]
+
+
+def _warn_of_words_for_missing_texts(outputs: pl.DataFrame) -> list[str]:
+    """Return a note on outputs that consist of a word such as `nan`, if it is not the right answer."""
+    may_be_missing = pl.col("output").is_in(list(_WORDS_FOR_MISSING_TEXTS))
+    is_answer = pl.col("references").list.contains(pl.col("output"))
+    counts = outputs.filter(may_be_missing & ~is_answer)["system"].value_counts().sort("system")
+    if counts.is_empty():
+        return []
+    systems = join_names([f"{system} {count:,}" for system, count in counts.iter_rows()])
+    note = (
+        f"Outputs that consist of a word such as nan or None were scored as texts: {systems}. "
+        "If these outputs are missing, leave the cells empty."
+    )
+    return [note]
+
+
+def _warn_of_defects(outputs: pl.DataFrame) -> list[str]:
+    """Return a note for each defect that the outputs of some systems have and the references do not, or the
+    other way round.
+    """
+    first_outputs = outputs.group_by("system").head(_SAMPLE_SIZE).sort("system", maintain_order=True)
+    texts_by_system = {
+        str(system): rows["output"].to_list()
+        for (system,), rows in first_outputs.group_by("system", maintain_order=True)
+    }
+    references = first_outputs["references"].list.first().unique(maintain_order=True).to_list()
+    notes = []
+    for defect in _DEFECTS:
+        share, example = _find_examples(references, defect)
+        found = {system: _find_examples(texts, defect) for system, texts in texts_by_system.items()}
+        if share == 0:
+            systems = [system for system, (share, _) in found.items() if share > _CLEAR_SHARE]
+            if systems:
+                example = found[systems[0]][1]
+                notes.append(defect.note.format(texts=f"outputs of {join_names(systems)}", example=example))
+        elif share > _CLEAR_SHARE and not any(share for share, _ in found.values()):
+            notes.append(defect.note.format(texts="references", example=example))
+    return notes
+
+
+def _find_examples(texts: Sequence[str | None], defect: _Defect) -> tuple[float, str]:
+    """Return the share of texts that have a defect, and the first example of the defect."""
+    examples = [defect.find(text) for text in texts if text]
+    found = [example for example in examples if example is not None]
+    return len(found) / max(len(examples), 1), next(iter(found), "")
+
+
+def _find_decomposed_text(text: str) -> str | None:
+    """Return a text in which letters and accents are separate characters (not in Unicode NFC)."""
+    return None if unicodedata.is_normalized("NFC", text) else text
+
+
+def _find_misread_word(text: str) -> str | None:
+    """Return a word of a text whose UTF-8 bytes were read as Latin-1 or Windows-1252.
+
+    >>> _find_misread_word("fÃ¼r uns"), _find_misread_word("für «uns»")
+    ('fÃ¼r', None)
+    """
+    if text.isascii():
+        return None
+    for encoding in ("latin-1", "cp1252"):
+        try:
+            text.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+        return next(word for word in text.split() if not word.isascii())
+    return None
+
+
+def _find_html_entity(text: str) -> str | None:
+    """Return an HTML entity of a text.
+
+    >>> _find_html_entity("Tom &amp; Anna"), _find_html_entity("R&D; AT&T")
+    ('&amp;', None)
+    """
+    for match in _HTML_ENTITY.finditer(text):
+        if html.unescape(match.group()) != match.group():
+            return match.group()
+    return None
+
+
+_DEFECTS = (
+    _Defect(
+        _find_decomposed_text,
+        "Letters with accents are encoded differently in outputs and references (Unicode NFC and NFD), "
+        "so that equal words count as different. Convert all texts to NFC.",
+    ),
+    _Defect(
+        _find_misread_word,
+        "The {texts} contain words such as {example!r}, in which UTF-8 was read in another encoding. Metrics"
+        " count such words as errors. Save the texts again, as UTF-8.",
+    ),
+    _Defect(
+        _find_html_entity,
+        "The {texts} contain HTML entities such as {example}. Metrics count them as errors. Replace them by"
+        " the characters that they stand for.",
+    ),
+)
