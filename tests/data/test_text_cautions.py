@@ -17,7 +17,7 @@ def _warn(outputs_by_system, references=_REFERENCES):
     rows = []
     for system, outputs in outputs_by_system.items():
         for number, (output, reference) in enumerate(zip(outputs, references)):
-            rows.append({"seg_id": number, "system": system, "hyp": output, "ref": reference})
+            rows.append({"seg_id": f"{number:02}", "system": system, "hyp": output, "ref": reference})
     return warn_of_doubtful_texts(metassay.read(rows))
 
 
@@ -59,6 +59,38 @@ def test_correct_texts_in_many_scripts_give_no_note():
         "naïve café",
     ]
     assert _warn({"good": texts}, [text + "." for text in texts]) == []
+
+
+_SENTENCES = {
+    "en": [
+        f"The {word} fox {number} of {number * number} sleeps."
+        for number, word in enumerate("abcdefghijklmnop")
+    ],
+    "zh": [chr(0x4E00 + 9 * n) + chr(0x4E00 + 9 * n + 3) + chr(0x5E00 + n) + "很好吃。" for n in range(16)],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("distance", "neighbour"), [(1, "next"), (-1, "previous")])
+def test_outputs_that_are_shifted_by_one_row_are_noted(language, distance, neighbour):
+    references = _SENTENCES[language]
+    shifted = references[distance:] + references[:distance]
+    (note,) = _warn({"good": references, "bad": shifted}, references)
+    assert note.startswith("Outputs of bad share ")
+    assert (
+        f"% of their words with their references, but 100 % with the references of the {neighbour} rows"
+        in note
+    )
+
+
+def test_outputs_that_only_miss_the_reference_are_not_called_shifted():
+    references = _SENTENCES["en"]
+    assert _warn({"bad": references[5:] + references[:5]}, references) == []
+    assert _warn({"bad": ["nothing in common"] * 16}, references) == []
+    assert _warn({"repeated": references}, ["The fox sleeps now."] * 16) == []
+    answers = ["yes", "no"] * 8
+    assert _warn({"always wrong": answers[1:] + answers[:1]}, answers) == []
+    assert _warn({"few": references[1:9]}, references[:8]) == []
 
 
 def test_check_mentions_html_entities():
