@@ -116,6 +116,21 @@ def test_runs_with_other_options_are_not_compared(runs, tmp_path, capfd) -> None
         compare(runs / "1", runs / "3")
 
 
+def test_runs_with_another_language_or_tokenizer_are_not_compared(tmp_path) -> None:
+    """Both decide how a metric splits texts into words."""
+    dataset = read(get_bundled_sample_path("mt"))
+    (language,) = set(dataset.languages)
+    options = {"metrics": "bleu,chrf", "contexts": ["system"], "perturbations": "number", "permutations": 19}
+    for name in (None, language, "zh"):
+        named = replace(dataset, language=name)
+        assay(named, resamples=20, out=tmp_path / str(name), **options)
+    assert not compare(tmp_path / "None", tmp_path / str(language)).changed
+    change = r"\(language: not given before, zh now; tokenizer of bleu: 13a before, zh now\)"
+    for verb in (compare, watch):
+        with pytest.raises(InputError, match=change):
+            verb(tmp_path / "None", tmp_path / "zh")
+
+
 def test_options_that_do_not_change_what_is_measured_do_not_matter(runs, tmp_path) -> None:
     dataset = read(get_bundled_sample_path("mt"))
     options = {"resamples": 30, "permutations": 19, "perturbations": "swapping,insertion,removal"}

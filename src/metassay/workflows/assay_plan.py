@@ -36,6 +36,8 @@ class AssayPlan:
     human: str | None
     llm: Mapping[str, str | None] | None
     seed: int
+    language: str | None = None
+    """The language that the user named. None if the data says the same."""
     valid_pairs: bool = False
     compared_human: str | None = None
     may_count_errors: bool = False
@@ -57,6 +59,7 @@ class AssayPlan:
             "perturbations": None if self.perturbations is None else [str(p) for p in self.perturbations],
             "normalize": self.normalize,
             "human": self.human,
+            "language": self.language,
             "llm": None if self.llm is None else dict(self.llm),
             "seed": self.seed,
             "valid_pairs": self.valid_pairs,

@@ -210,8 +210,17 @@ def choose_settings_from_options_and_data(
         may_count_errors=may_count_errors,
         llm=describe_language_model(options.llm),
         seed=options.seed,
+        language=_find_language_beside_data(dataset),
     )
     return dataset, plan
+
+
+def _find_language_beside_data(dataset: Dataset) -> str | None:
+    """Return the language that the user named. Returns None if the data says the same."""
+    if dataset.language is None:
+        return None
+    languages_of_data = set(replace(dataset, language=None).languages)
+    return None if languages_of_data == set(dataset.languages) else dataset.languages[0]
 
 
 def _list_computed_and_precomputed_metrics(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metassay.errors import InputError, InputLocation, format_path_for_user, shorten_text
-from metassay.store.run_folder import RunFolder
+from metassay.store.run_folder import RunFolder, read_manifest
 
 # These options decide how precisely something is measured, how outputs are grouped, or what is computed
 # besides. Metrics and contexts are compared by name. Another seed draws other perturbed outputs of the same
@@ -38,7 +38,10 @@ def reject_runs_with_other_options(earlier_run: RunFolder, later_run: RunFolder)
     """Raise an error if two runs of one command differ in an option that changes what is measured. A
     difference between their results would say nothing about a metric or judge.
     """
-    changes = _describe_changed_options(read_configuration(earlier_run), read_configuration(later_run))
+    changes = [
+        *_describe_changed_options(read_configuration(earlier_run), read_configuration(later_run)),
+        *_describe_changed_tokenizers(_read_tokenizers(earlier_run), _read_tokenizers(later_run)),
+    ]
     if changes:
         raise InputError(
             f"this run cannot be compared with {format_path_for_user(earlier_run.path)}, because it was made"
@@ -70,6 +73,32 @@ def _describe_changed_options(
             continue
         if _sort_if_list(before) != _sort_if_list(after):
             changes.append(f"{name}: {_format_value(before)} before, {_format_value(after)} now")
+    return changes
+
+
+def _read_tokenizers(run_folder: RunFolder) -> dict[str, str]:
+    """Return the tokenizer of each metric that has one. It may depend on the language and on what is
+    installed.
+    """
+    signatures = read_manifest(run_folder.path).get("metrics")
+    tokenizers = {}
+    for metric, signature in signatures.items() if isinstance(signatures, dict) else ():
+        for part in str(signature).split("|"):
+            name, _, value = part.partition(":")
+            if name == "tokenizer":
+                tokenizers[metric] = value
+    return tokenizers
+
+
+def _describe_changed_tokenizers(
+    earlier_tokenizers: Mapping[str, str], later_tokenizers: Mapping[str, str]
+) -> list[str]:
+    """Describe each metric of both runs that splits texts into words in another way."""
+    changes = []
+    for metric, before in earlier_tokenizers.items():
+        after = later_tokenizers.get(metric, before)
+        if before != after:
+            changes.append(f"tokenizer of {metric}: {before} before, {after} now")
     return changes
 
 

@@ -220,6 +220,7 @@ def _create_or_resume_run_folder(
     configuration = {
         "human": selected_scores.human,
         "metrics": list(selected_scores.metrics) or None,
+        "language": options.language,
         "cluster": options.cluster,
         "pairwise": options.missing == PAIRWISE,
         "meta": list(split_comma_separated_names(options.meta)),
