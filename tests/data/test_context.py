@@ -118,8 +118,14 @@ def test_a_note_says_when_fewer_buckets_came_out(data) -> None:
     )
 
 
+def test_a_number_on_a_bound_belongs_to_the_range_whose_label_includes_it() -> None:
+    context = group_outputs_by_context(scored([-6.0, -3.1, -3.0, 0.0, 0.1]), "mqm:-6..-3..0")
+    assert context.values == ("[-6,-3)", "[-3,0]")
+    assert context.codes.tolist() == [0, 0, 1, 1, -1]
+
+
 def test_ranges_and_functions(data) -> None:
-    assert group_outputs_by_context(data, "mqm:-6..-3..0").values == ("[-6,-3]", "[-3,0]")
+    assert group_outputs_by_context(data, "mqm:-6..-3..0").values == ("[-6,-3)", "[-3,0]")
     context = group_outputs_by_context(
         data, lambda row: row["system"].upper() if row["year"] == 2022 else None
     )

@@ -53,9 +53,9 @@ def find_range_of_each_number(
 ) -> list[str | None]:
     """Find the range in which each number lies. The ranges are given by their bounds, as in `-25..-5..0`.
 
-    Returns names such as `[-25,-5]`, and None for a number outside all ranges. A range includes its lower
-    bound, the last one also its upper bound. Errors quote `context_definition`, the text with which the user
-    asked for these contexts, such as `length:0..10..20`.
+    Returns names such as `[-25,-5)`, and None for a number outside all ranges. A range includes its lower
+    bound. Only the last range includes its upper bound, so that its name ends with `]`. Errors quote
+    `context_definition`, the text with which the user asked for these contexts, such as `length:0..10..20`.
     """
     try:
         bounds = np.array([float(bound) for bound in range_bounds.split("..")])
@@ -67,6 +67,7 @@ def find_range_of_each_number(
     codes[numbers == bounds[-1]] = len(bounds) - 2
     is_inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)
     names = format_bucket_intervals(list(pairwise(bounds.tolist())))
+    names[:-1] = [name.removesuffix("]") + ")" for name in names[:-1]]
     return [names[code] if inside else None for code, inside in zip(codes, is_inside)]
 
 
