@@ -6,7 +6,6 @@ sentences with labels.
 
 from __future__ import annotations
 
-from math import ceil
 from statistics import fmean
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
 from metassay.reporting.wording import format_plural, join_first_names, join_names
 from metassay.results.assay import Claims, ContextStatistics, MetricConfounding
+from metassay.stats.multiplicity import count_fewest_draws
 
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this share has next to no power
 _LISTED_NAMES = 5
@@ -159,7 +159,7 @@ def warn_of_too_few_permutations(pair_analysis: PairOutcomeAnalysis, claims: Cla
     needed = permutations
     for name, column in pair_analysis.columns.items():
         levels = 0 if column.h1 is None else len(column.h1.exchanges)
-        fewest = ceil(levels * compared * kinds / claims.error_rate) - 1
+        fewest = count_fewest_draws(levels * compared * kinds, claims.error_rate)
         if fewest > permutations:
             names.append(name)
             needed = max(needed, fewest)

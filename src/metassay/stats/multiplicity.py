@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,6 +13,16 @@ from metassay.stats.intervals import compute_interval_widening_factor
 _LEVEL = 0.95
 # The standard deviation of a difference is at least that of this many observations.
 _MIN_OBSERVATIONS = 0.5
+
+
+def count_fewest_draws(test_count: int, error_rate: float) -> int:
+    """Count the random draws with which the smallest p-value, 1 / (draws + 1), is significant after it is
+    multiplied by the number of tests.
+
+    >>> count_fewest_draws(25, 0.05)
+    499
+    """
+    return math.ceil(test_count / error_rate) - 1
 
 
 def adjust_p_values_by_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:

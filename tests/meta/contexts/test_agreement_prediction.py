@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from by_hand import as_outcomes, random_pairs
 from sklearn.linear_model import LinearRegression
 
 from metassay.errors import InputError
@@ -10,6 +11,8 @@ from metassay.meta.contexts.agreement_prediction import (
     find_columns_with_one_value_per_context,
     predict_rank_correlation_of_two_contexts,
 )
+from metassay.meta.contexts.context_statistics import build_context_statistics
+from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
 FAMILY = ["mf", "knn", "mf", "knn", "mf", "knn", "mf"]
@@ -140,3 +143,29 @@ def test_no_claim_is_made_about_crossed_contexts_that_share_noise():
     unequal = predict_rank_correlation_of_two_contexts(agreements, facts, are_contexts_exchangeable=False)
     assert unequal.p is None
     assert unequal.rmse == predict_rank_correlation_of_two_contexts(agreements, facts).rmse
+
+
+@pytest.mark.parametrize("columns", [1, 12])
+def test_many_columns_draw_as_many_exchanges_as_their_correction_needs(columns):
+    """With 499 exchanges, no claim on twelve columns and three kinds of claims could be significant."""
+    pairs = random_pairs(3, weighted=False)
+    outcomes = as_outcomes(pairs, weighted=False)
+    names = tuple(f"document {n}" for n in range(8))
+    contexts = [PairContexts(f"copy {n}", names, outcomes.clusters) for n in range(columns)]
+    facts = {"year": [float(n) for n in range(8)]}
+    analysis = analyze_pairs(
+        outcomes,
+        contexts,
+        resamples=20,
+        permutations=19,
+        minimum_items=1,
+        context_properties={context.column: facts for context in contexts},
+    )
+    statistics = build_context_statistics(analysis)
+    tests = statistics.claims.tests
+    assert tests["predict"] == columns
+    factor = columns * sum(count > 0 for count in tests.values())
+    orders = 500 if factor <= 25 else 40 * factor
+    for column in statistics.contexts.values():
+        assert column.h2.prediction.p * orders == pytest.approx(round(column.h2.prediction.p * orders))
+    assert factor / orders <= 0.05

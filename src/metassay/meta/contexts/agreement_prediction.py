@@ -18,7 +18,7 @@ from metassay.stats.arrays import FloatArray, LongArray, count_occurrences
 # Facts about the contexts of a column: by name, one value per context.
 ContextProperties = Mapping[str, Sequence[str | float]]
 # With the observed order itself, 500 orders: the smallest p-value is .002.
-_EXCHANGES = 499
+EXCHANGES = 499
 # Agreements that differ by less are equal up to rounding, so that there is nothing to predict.
 _ROUNDING = 1e-9
 # Fewer pairs of contexts per coefficient would let the fit follow noise.
@@ -30,12 +30,14 @@ def predict_rank_correlation_of_two_contexts(
     context_properties: ContextProperties,
     *,
     are_contexts_exchangeable: bool = True,
+    exchanges: int = EXCHANGES,
 ) -> AgreementPrediction | None:
     """Fit a linear model that predicts, from properties of two contexts (such as domains), how similarly
     metrics are ranked in both. Returns the coefficients and the prediction errors on left-out contexts.
 
     `rank_correlations` is [contexts, contexts], NaN where unknown. None where there are too few pairs of
-    contexts for the fit, or the agreement or all properties are constant.
+    contexts for the fit, or the agreement or all properties are constant. The p-value comes from a test with
+    `exchanges` random orders of the contexts.
     """
     for name, values in context_properties.items():
         if len(values) != len(rank_correlations):
@@ -74,7 +76,9 @@ def predict_rank_correlation_of_two_contexts(
         baseline_rmse=baseline_rmse,
         explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else None,
         pairs=len(first),
-        p=_compute_permutation_p_value(rank_correlations, context_properties, (first, second), observed)
+        p=_compute_permutation_p_value(
+            rank_correlations, context_properties, (first, second), observed, exchanges
+        )
         if are_contexts_exchangeable
         else None,
     )
@@ -150,6 +154,7 @@ def _compute_permutation_p_value(
     context_properties: ContextProperties,
     pairs: tuple[LongArray, LongArray],
     observed_residuals: float,
+    exchanges: int,
 ) -> float:
     """Test whether properties of contexts predict how similarly metrics are ranked in two contexts. Returns
     the p-value of a permutation test, which assigns the properties to the contexts at random.
@@ -162,12 +167,12 @@ def _compute_permutation_p_value(
         for values in context_properties.values()
     ]
     reached = 0
-    for _ in range(_EXCHANGES):
+    for _ in range(exchanges):
         order = rng.permutation(len(agreement_matrix))
         columns = [table[order[first], order[second]] for table in similarities]
         design = np.column_stack([np.ones(len(first)), *columns])
         reached += _compute_residual_sum_of_squares(design, agreements) <= observed_residuals * (1 + 1e-9)
-    return (1 + reached) / (1 + _EXCHANGES)
+    return (1 + reached) / (1 + exchanges)
 
 
 def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray) -> float:

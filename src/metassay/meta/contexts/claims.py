@@ -54,22 +54,29 @@ class ClaimCandidates:
     human_leads: Sequence[MetricLead] | None = None
     small_contexts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
+    def count_tests(self) -> dict[str, int]:
+        """Count the tested differences of each kind."""
+        tests = {
+            "lead": len(self.leads),
+            "vary": len(self.variations),
+            "trend": len(self.trends),
+            "predict": len(self.predictions),
+            "method": len(self.perturbation_dependences),
+        }
+        if self.human_leads is not None:
+            tests["people"] = len(self.human_leads)
+        return tests
+
+    def count_tested_kinds(self) -> int:
+        """Count the kinds of claims with at least one test, by which p-values are multiplied."""
+        return sum(count > 0 for count in self.count_tests().values())
+
 
 def select_significant_differences(tested_differences: ClaimCandidates) -> Claims:
     """Select the differences that a report may claim: those with p ≤ 0.05 after p-values are multiplied by
     the number of kinds of claims (Bonferroni's correction).
     """
-    by_kind = {
-        "lead": tested_differences.leads,
-        "vary": tested_differences.variations,
-        "trend": tested_differences.trends,
-        "predict": tested_differences.predictions,
-        "method": tested_differences.perturbation_dependences,
-    }
-    if tested_differences.human_leads is not None:
-        by_kind["people"] = tested_differences.human_leads
-    tests = {kind: len(tested) for kind, tested in by_kind.items()}
-    kinds = sum(count > 0 for count in tests.values())
+    kinds = tested_differences.count_tested_kinds()
     all_leads = _apply_bonferroni_correction(tested_differences.leads, kinds)
     order: dict[str, dict[str, float]] = {}
     for lead in all_leads:
@@ -82,7 +89,7 @@ def select_significant_differences(tested_differences: ClaimCandidates) -> Claim
         variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
     return Claims(
         error_rate=ERROR_RATE,
-        tests=tests,
+        tests=tested_differences.count_tests(),
         small_contexts={
             column: list(names) for column, names in tested_differences.small_contexts.items() if names
         },
@@ -131,7 +138,7 @@ def collect_tested_differences(
         leads=_list_accuracy_differences_between_metrics(compared, global_analysis, metric_names),
         variations=_list_accuracy_differences_between_contexts(compared, metric_names),
         trends=_list_accuracy_trends(compared, perturbation_dependence.metrics, metric_names),
-        predictions=_list_predictable_ranking_agreements(agreement_predictions),
+        predictions=list_predictable_ranking_agreements(agreement_predictions),
         perturbation_dependences=_list_accuracy_differences_between_perturbations(
             perturbation_dependence, metric_names
         ),
@@ -228,7 +235,7 @@ def _list_accuracy_trends(
     return _apply_holm_correction(candidates)
 
 
-def _list_predictable_ranking_agreements(
+def list_predictable_ranking_agreements(
     agreement_predictions: Mapping[str, AgreementPrediction | None],
 ) -> list[PredictableAgreement]:
     """List the possible claims that properties of two contexts predict how similarly metrics are ranked in

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.agreement_prediction import (
+    EXCHANGES,
     ContextProperties,
     predict_rank_correlation_of_two_contexts,
 )
@@ -18,7 +20,12 @@ from metassay.meta.contexts.choice import (
     list_metrics_on_pareto_front,
     recommend_metric_for_each_context,
 )
-from metassay.meta.contexts.claims import collect_tested_differences, select_significant_differences
+from metassay.meta.contexts.claims import (
+    ERROR_RATE,
+    collect_tested_differences,
+    list_predictable_ranking_agreements,
+    select_significant_differences,
+)
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairOutcomeAnalysis
 from metassay.meta.contexts.robustness import (
@@ -44,7 +51,7 @@ from metassay.results.assay import (
 )
 from metassay.results.base import Interval, none_if_nan, replace_nan_by_none
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import adjust_p_values_by_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm, count_fewest_draws
 from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
@@ -56,10 +63,7 @@ def build_context_statistics(pair_analysis: PairOutcomeAnalysis) -> ContextStati
     """
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
-        predictions = {
-            name: predict_ranking_agreement_from_properties(column, pair_analysis.context_properties[name])
-            for name, column in pair_analysis.columns.items()
-        }
+        predictions = predict_ranking_agreement_in_each_column(pair_analysis)
     human_leads = (
         None if pair_analysis.human is None else pair_analysis.human.compare_best_metric_with_others()
     )
@@ -71,6 +75,12 @@ def build_context_statistics(pair_analysis: PairOutcomeAnalysis) -> ContextStati
         pair_analysis.competing_metrics,
         human_leads,
     )
+    exchanges = count_fewest_draws(len(candidates.predictions) * candidates.count_tested_kinds(), ERROR_RATE)
+    if exchanges > EXCHANGES:
+        with threadpool_limits(1):
+            # Twice the fewest, so that p-values near the smallest are significant, too.
+            predictions = predict_ranking_agreement_in_each_column(pair_analysis, 2 * exchanges + 1)
+        candidates = replace(candidates, predictions=list_predictable_ranking_agreements(predictions))
     claims = select_significant_differences(candidates)
     first = pair_analysis.competing_metrics[pair_analysis.overall.first_choice]
     eligible = list_recommendable_metrics(pair_analysis)
@@ -351,8 +361,21 @@ def build_metric_accuracy_results(
     return rows
 
 
+def predict_ranking_agreement_in_each_column(
+    pair_analysis: PairOutcomeAnalysis, exchanges: int = EXCHANGES
+) -> dict[str, AgreementPrediction | None]:
+    """Predict for each column how similarly metrics are ranked in two of its contexts, from properties of the
+    contexts. None where there is nothing to learn from.
+    """
+    predictions = {}
+    for name, column in pair_analysis.columns.items():
+        properties = pair_analysis.context_properties[name]
+        predictions[name] = predict_ranking_agreement_from_properties(column, properties, exchanges)
+    return predictions
+
+
 def predict_ranking_agreement_from_properties(
-    column_analysis: ColumnAnalysis, context_properties: ContextProperties
+    column_analysis: ColumnAnalysis, context_properties: ContextProperties, exchanges: int
 ) -> AgreementPrediction | None:
     """Predict how similarly metrics are ranked in two contexts of a column, from properties of the contexts.
 
@@ -369,6 +392,7 @@ def predict_ranking_agreement_from_properties(
         h2.matrix[1:, 1:][np.ix_(kept, kept)],
         ordered_properties,
         are_contexts_exchangeable=column_analysis.are_contexts_exchangeable,
+        exchanges=exchanges,
     )
 
 
