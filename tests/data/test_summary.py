@@ -157,14 +157,22 @@ def test_scores_as_programs_print_them_are_numbers(
 
 
 @pytest.mark.parametrize("dtype", [pl.Boolean, pl.String])
-def test_true_and_false_are_scores_unless_they_divide_the_data(
+def test_true_and_false_are_scores_only_if_the_user_names_them(
     scores: pl.DataFrame, dtype: pl.DataType
 ) -> None:
     is_good = pl.col("COMET") > 0.5
-    expected = metassay.rank(scores.with_columns(good=is_good.cast(pl.Int64)), draws=10).to_dict()
+    plain = metassay.rank(scores, draws=10)
+    result = metassay.rank(scores.with_columns(good=is_good.cast(dtype)), draws=10)
+    assert result.to_dict()["results"] == plain.to_dict()["results"]
+    note = "Columns of true and false are metrics only if --metrics names them: good."
+    assert note in result.notes
+    assert note not in plain.notes
+    named = {"metrics": "COMET,good", "draws": 10}
+    expected = metassay.rank(scores.with_columns(good=is_good.cast(pl.Int64)), **named).to_dict()
     assert any(metric["metric"] == "good" for metric in expected["results"][0]["metrics"])
-    result = metassay.rank(scores.with_columns(good=is_good.cast(dtype)), draws=10).to_dict()
-    assert result["results"] == expected["results"]
+    result = metassay.rank(scores.with_columns(good=is_good.cast(dtype)), **named)
+    assert result.to_dict()["results"] == expected["results"]
+    assert note not in result.notes
     is_long = pl.col("seg_id").cast(pl.Int64) % 2 == 0
     by_length = metassay.rank(
         scores.with_columns(long=is_long.cast(dtype)), draws=10, context="long", minimum_segments=1

@@ -203,11 +203,24 @@ def parse_score_texts(column: pl.Series) -> pl.Series:
     >>> parse_score_texts(pl.Series(["True", "", "False"])).to_list()
     [1.0, None, 0.0]
     """
+    if holds_truth_values(column):
+        words = column.str.strip_chars().str.to_lowercase()
+        is_missing = ~words.is_in(["true", "false"]).fill_null(value=False)
+        return (words == "true").cast(pl.Float64).set(is_missing, None).alias(column.name)
+    return parse_number_column(column)
+
+
+def holds_truth_values(column: pl.Series) -> bool:
+    """Return whether all values of a column are true or false, also as texts, except for missing ones.
+
+    >>> holds_truth_values(pl.Series(["True", "", "False"])), holds_truth_values(pl.Series(["true", "1"]))
+    (True, False)
+    """
+    if column.dtype != pl.String:
+        return column.dtype == pl.Boolean
     words = column.str.strip_chars().str.to_lowercase()
     is_truth_value = words.is_in(["true", "false"]).fill_null(value=False)
-    if is_truth_value.any() and (is_truth_value | find_missing_scores(column)).all():
-        return (words == "true").cast(pl.Float64).set(~is_truth_value, None).alias(column.name)
-    return parse_number_column(column)
+    return bool(is_truth_value.any() and (is_truth_value | find_missing_scores(column)).all())
 
 
 def parse_number_column(column: pl.Series) -> pl.Series:

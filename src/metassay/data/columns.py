@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from metassay.data.cells import SEPARATED_NUMBER, find_missing_scores, parse_score_texts
+from metassay.data.cells import SEPARATED_NUMBER, find_missing_scores, holds_truth_values, parse_score_texts
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
 from metassay.errors import InputError, InputLocation, UnknownName, join_names, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
@@ -188,7 +188,8 @@ def find_score_columns(
 
     Returns both lists of names. Every column of numbers is a metric, unless its name is known to be an id,
     metadata, a text or a human score. `known_human_columns` and `metadata_columns` name further columns of
-    these kinds; `known_metrics` are metrics that are named like something that people rate.
+    these kinds. `known_metrics` are metrics that are named like something that people rate, or that hold
+    true and false.
     """
     for name in known_human_columns:
         if name not in table.columns:
@@ -209,7 +210,11 @@ def find_score_columns(
     human_columns = list(dict.fromkeys([*known_human_columns, *well_known, *recognised]))
     if not human_columns and "score" in by_lower_name:
         human_columns = [by_lower_name["score"]]
-    metric_columns = [name for name in candidates if name not in human_columns and is_numeric(table[name])]
+    metric_columns = []
+    for name in candidates:
+        is_score = name not in human_columns and is_numeric(table[name])
+        if is_score and (name in known_metrics or not holds_truth_values(table[name])):
+            metric_columns.append(name)
     return human_columns, metric_columns
 
 

@@ -112,7 +112,7 @@ def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> Input
     has_metrics = any(cube.metric_scores for cube in score_cubes)
     return InputError(
         "there are no human scores." if has_metrics else "there is no metric to rank.",
-        remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
+        remedy="Add a column with --join FILE, name one with --human, or name metrics with --metrics.",
     )
 
 

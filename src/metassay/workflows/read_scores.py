@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.cells import parse_score_column
+from metassay.data.cells import holds_truth_values, parse_score_column
 from metassay.data.columns import (
     find_score_columns,
     is_numeric,
@@ -124,11 +124,14 @@ def read_human_and_metric_scores(
     )
     languages = find_target_languages(scored.table) or []
     language_notes = _warn_of_languages_compared_together(scored.table, languages)
+    truth_value_notes = []
+    if not metrics:
+        truth_value_notes = _name_columns_of_truth_values(score_table, human_columns)
     selected = select_score_cubes(
         cubes,
         request,
         scored.metrics,
-        [*score_table.notes, *scored.notes, *language_notes],
+        [*score_table.notes, *scored.notes, *language_notes, *truth_value_notes],
         needs_human_scores=needs_human_scores,
         needs_metric_scores=needs_metric_scores,
     )
@@ -277,6 +280,20 @@ def _compute_missing_metrics(
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)
     notes = [f"Computed from the texts: {', '.join(metric.spec for metric in metrics)}."]
     return _ScoredTable(scored, [metric.spec for metric in metrics], [*notes, *data.notes])
+
+
+def _name_columns_of_truth_values(score_table: ScoreTable, human_columns: Sequence[str]) -> list[str]:
+    """Return a note on columns of true and false, which are metrics only if the user names them."""
+    table = score_table.frame
+    numeric = [name for name in table.columns if is_numeric(table[name])]
+    truth_values = [name for name in numeric if holds_truth_values(table[name])]
+    _, metric_columns = find_score_columns(
+        table, human_columns, truth_values, metadata_columns=score_table.metadata_columns
+    )
+    names = [name for name in metric_columns if name in truth_values]
+    if not names:
+        return []
+    return [f"Columns of true and false are metrics only if --metrics names them: {join_names(names)}."]
 
 
 def _warn_of_languages_compared_together(table: pl.DataFrame, languages: Sequence[str | None]) -> list[str]:
