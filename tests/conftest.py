@@ -15,6 +15,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
 
+import metassay
 from claim_check import find_contradictions
 from fake_llm_server import server  # noqa: F401 - a fixture
 from metassay.results.verdict import Claim
@@ -24,6 +25,10 @@ from s3_server import bucket, there  # noqa: F401 - fixtures
 # Some virtual machines announce AMX instructions and then refuse them, which ends the process. oneDNN reads
 # this variable when torch is imported; the tests need no AMX.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
+# Subprocesses import the code under test, from any folder, and not an installed version.
+_package_folder = str(Path(metassay.__file__).parents[1])
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_package_folder, os.environ.get("PYTHONPATH")]))
 
 settings.register_profile("any machine", deadline=None)  # a busy machine is no defect
 settings.load_profile("any machine")
