@@ -45,6 +45,24 @@ def fill_in(path, human) -> None:
     lines.with_columns(pl.Series("mqm", scores)).write_csv(path)
 
 
+@pytest.mark.parametrize(
+    ("labelled", "contents"),
+    [
+        (0, "lists their outputs. Fill in the column mqm, then run"),
+        (
+            1,
+            "lists their outputs, and those of 1 item that has labels already. Fill in the empty cells of the column",
+        ),
+        (25, "lists their outputs, and those of 25 items that have labels already. Fill in the empty cells"),
+    ],
+)
+def test_the_first_lines_say_which_outputs_the_file_lists(labelled, contents, tmp_path) -> None:
+    table, _ = build_table(40, labelled)
+    result = metassay.annotate(table, human="mqm", count=10, csv=tmp_path / "ratings.csv")
+    assert result.verdict[-1].sentence.startswith(f"{tmp_path / 'ratings.csv'} {contents}")
+    assert pl.read_csv(tmp_path / "ratings.csv")["item"].n_unique() == 10 + labelled
+
+
 def test_from_the_choice_of_items_to_the_estimate_in_two_rounds(tmp_path) -> None:
     table, human = build_table(400)
     table = table.drop("mqm")

@@ -94,10 +94,16 @@ def build_annotate_verdict(annotate_result: AnnotateContent) -> list[Claim]:
         return [reason]
     request = f"Have {format_plural(len(annotate_result.items), 'more item')} rated."
     if annotate_result.file is not None:
-        next_step = (
-            f"{annotate_result.file} lists their outputs. Fill in the column {annotate_result.human}, then"
-            f" run: metassay estimate DATA --labels {annotate_result.file}"
-        )
+        file, human = annotate_result.file, annotate_result.human
+        contents = f"{file} lists their outputs. Fill in the column {human}"
+        if annotate_result.labelled:
+            labelled = format_plural(annotate_result.labelled, "item")
+            verb = "has" if annotate_result.labelled == 1 else "have"
+            contents = (
+                f"{file} lists their outputs, and those of {labelled} that {verb} labels already. Fill in the"
+                f" empty cells of the column {human}"
+            )
+        next_step = f"{contents}, then run: metassay estimate DATA --labels {file}"
     else:
         next_step = "Add --csv FILE to write a table that raters can fill in."
     return [Claim(kind="finding", sentence=request), reason, Claim(kind="next", sentence=next_step)]
