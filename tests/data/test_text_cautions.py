@@ -93,6 +93,24 @@ def test_outputs_that_only_miss_the_reference_are_not_called_shifted():
     assert _warn({"few": references[1:9]}, references[:8]) == []
 
 
+@pytest.mark.parametrize(("chinese", "noted"), [(0, False), (1, False), (3, True), (17, True), (20, False)])
+def test_references_in_several_scripts_are_noted(chinese, noted):
+    references = ["标准化文件的起草规则。"] * chinese + _REFERENCES[chinese:]
+    notes = _warn({"a": references}, references)
+    assert len(notes) == noted
+    if noted:
+        scripts = "Latin, Chinese or Japanese" if chinese < 10 else "Chinese or Japanese, Latin"
+        assert notes[0].startswith(f"References are written in several scripts ({scripts}), 15 % of them")
+
+
+def test_languages_that_the_data_names_may_have_their_own_script():
+    references = ["标准化文件的起草规则。"] * 10 + _REFERENCES[10:]
+    rows = pl.DataFrame({"seg_id": range(20), "system": "a", "hyp": references, "ref": references})
+    assert len(warn_of_doubtful_texts(metassay.read(rows))) == 1
+    pairs = rows.with_columns(lp=pl.Series(["en-zh"] * 10 + ["en-de"] * 10))
+    assert warn_of_doubtful_texts(metassay.read(pairs)) == []
+
+
 def test_check_mentions_html_entities():
     rows = [
         {"seg_id": number, "lp": "en-de", "system": "a", "hyp": html.escape(text), "ref": text}

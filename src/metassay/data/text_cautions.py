@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -28,6 +29,20 @@ _FEWEST_WORDS = 4
 # most 0.35 times those.
 _CLEAR_DIFFERENCE = 0.1
 _CLEAR_RATIO = 1.5
+# References in several scripts are noted if at least this share is in another script than most.
+_CONSIDERABLE_SHARE = 0.1
+# Scripts of languages, as classes of characters. Chinese and Japanese share one.
+_SCRIPTS = {
+    "Latin": r"\p{Latin}",
+    "Cyrillic": r"\p{Cyrillic}",
+    "Greek": r"\p{Greek}",
+    "Arabic": r"\p{Arabic}",
+    "Hebrew": r"\p{Hebrew}",
+    "Chinese or Japanese": r"[\p{Han}\p{Hiragana}\p{Katakana}]",
+    "Korean": r"\p{Hangul}",
+    "Devanagari": r"\p{Devanagari}",
+    "Thai": r"\p{Thai}",
+}
 # What programs write for a missing text.
 _WORDS_FOR_MISSING_TEXTS = frozenset({"nan", "NaN", "None", "null", "<NA>"})
 # Words, and single characters where words are written without spaces.
@@ -46,8 +61,9 @@ class _Defect:
 
 
 def warn_of_doubtful_texts(dataset: Dataset) -> list[str]:
-    """Return notes on outputs such as `nan` that may be missing, on defects that only outputs or only
-    references have, such as HTML entities, and on outputs that belong to other references.
+    """Return notes on texts that may be wrong: outputs such as `nan` that may be missing, defects that only
+    outputs or only references have, such as HTML entities, outputs that belong to other references, and
+    references in several scripts.
     """
     if dataset.task_definition.is_ranking or "references" not in dataset.outputs.columns:
         return []
@@ -55,6 +71,7 @@ def warn_of_doubtful_texts(dataset: Dataset) -> list[str]:
         *_warn_of_words_for_missing_texts(dataset.outputs),
         *_warn_of_defects(dataset.outputs),
         *_warn_of_shifted_outputs(dataset.outputs),
+        *_warn_of_several_scripts(dataset),
     ]
 
 
@@ -138,6 +155,41 @@ def _warn_of_shifted_outputs(outputs: pl.DataFrame) -> list[str]:
             " and references are in the same order: a row may be missing or too many."
         )
     return notes
+
+
+def _warn_of_several_scripts(dataset: Dataset) -> list[str]:
+    """Return a note for each language in which a considerable share of the references is in another script
+    than most, as if the data had several languages.
+    """
+    references = dataset.outputs.select(
+        language=pl.Series(dataset.languages, dtype=pl.String), text=pl.col("references").list.first()
+    )
+    notes = []
+    for (language,), rows in references.group_by("language", maintain_order=True):
+        # Spread over all rows, because those of one language may come first.
+        texts = rows["text"].gather_every(rows.height // _SAMPLE_SIZE + 1)
+        shares = _compute_share_of_each_script(texts)
+        share = sum(shares.values()) - max(shares.values(), default=0)
+        if len(texts) < _FEWEST_OUTPUTS or share < _CONSIDERABLE_SHARE:
+            continue
+        names = [name for name, share in shares.items() if share > _CLEAR_SHARE]
+        belief = "as if they were in one language" if language is None else f"as texts in {language}"
+        notes.append(
+            f"References are written in several scripts ({join_names(names)}), {100 * share:.0f} % of them in"
+            f" another than most, but all are compared {belief}. If the data has several languages, add a"
+            " column lp."
+        )
+    return notes
+
+
+def _compute_share_of_each_script(texts: pl.Series) -> dict[str, float]:
+    """Return the share of the texts in which each script has the most letters, the largest share first."""
+    counts = pl.DataFrame({name: texts.str.count_matches(script) for name, script in _SCRIPTS.items()})
+    letters = counts.to_numpy()
+    main_scripts = letters[letters.sum(axis=1) > 0].argmax(axis=1)
+    shares = np.bincount(main_scripts, minlength=len(_SCRIPTS)) / max(len(main_scripts), 1)
+    largest_first = np.argsort(-shares, kind="stable")
+    return {list(_SCRIPTS)[position]: float(shares[position]) for position in largest_first}
 
 
 def _list_distinct_words(texts: pl.Expr) -> pl.Expr:
