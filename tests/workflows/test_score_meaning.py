@@ -11,6 +11,8 @@ import pytest
 from metassay import rank, score
 from metassay.cli import run_command_line as run_command
 from metassay.errors import InputError
+from metassay.reporting.agreement_curves import describe_how_often_people_agree
+from metassay.results.score import OtherLanguagePair
 
 WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "near", "an", "old", "bridge")
 RATED_SYSTEMS = {"a": 0.1, "b": 0.13, "c": 0.16, "d": 0.2, "e": 0.3}
@@ -75,7 +77,7 @@ def test_differences_outside_the_data_have_no_agreement(
     result = score(build_table(2, systems, items), metrics=metrics, meaning=rank_run)
     (meaning,) = result.meanings
     assert meaning.agreement is None
-    assert reason in meaning.reason
+    assert reason in describe_how_often_people_agree(meaning)
 
 
 def test_only_the_same_language_pair_has_an_agreement(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_only_the_same_language_pair_has_an_agreement(tmp_path: Path) -> None:
         (meanings[lp],) = score(new, metrics="chrf", meaning=tmp_path / "run").meanings
     assert meanings["en-de"].agreement is not None
     assert meanings["en-ru"].agreement is None
-    assert meanings["en-ru"].reason == "the run is on en-de, the data on en-ru"
+    assert meanings["en-ru"].reason == OtherLanguagePair(of_run="en-de", of_data="en-ru")
 
 
 def test_the_screen_and_the_page_say_how_often_people_agree(rank_run: Path, tmp_path: Path, capsys) -> None:

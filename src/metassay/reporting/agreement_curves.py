@@ -8,7 +8,15 @@ from typing import Any
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import format_percent, format_percent_interval
 from metassay.results.rank import AgreementCurve
-from metassay.results.score import DifferenceMeaning
+from metassay.results.score import (
+    DifferenceBeyondRun,
+    DifferenceMeaning,
+    DifferenceWithinNoise,
+    FewItems,
+    NoCurve,
+    OtherLanguagePair,
+    UnknownAgreement,
+)
 
 MAIN_SHARE = 0.8
 TITLE = "How often people agree with such differences"
@@ -102,12 +110,26 @@ def describe_how_often_people_agree(score_difference: DifferenceMeaning) -> str:
     """Write how often people prefer the system with the better score if two scores differ so much, or why
     this is not known.
     """
-    if score_difference.agreement is None or score_difference.low is None or score_difference.high is None:
-        return f"not known: {score_difference.reason}"
+    if score_difference.reason is not None:
+        return f"not known: {_explain_unknown_agreement(score_difference.reason)}"
     return (
         f"{format_percent(score_difference.agreement)} (95 % interval"
         f" {format_percent_interval(score_difference.low, score_difference.high)})"
     )
+
+
+def _explain_unknown_agreement(reason: UnknownAgreement) -> str:
+    match reason:
+        case NoCurve():
+            return "the run has no curve for this metric and data set"
+        case OtherLanguagePair(of_run=run_pair, of_data=data_pair):
+            return f"the run is on {run_pair}, the data on {data_pair}"
+        case FewItems(items=items, items_of_run=items_of_run):
+            return f"only {items} segments, and {items_of_run} in the run"
+        case DifferenceWithinNoise(noise=noise):
+            return f"below {noise:.3g}, the noise of the metric"
+        case DifferenceBeyondRun(largest=largest):
+            return f"above {largest:.3g}, the largest difference in the run"
 
 
 def explain_source_of_human_agreement(score_differences: Sequence[DifferenceMeaning]) -> str:

@@ -16,6 +16,7 @@ from metassay.reporting.depend_report import (
     DependReport,
     find_metrics_that_favour_systems,
 )
+from metassay.reporting.insufficient_data import describe_insufficient_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -111,7 +112,14 @@ def _describe_favoured_systems_in_dataset(
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     clear = [entry for entry in informed if entry.unclear_because is None]
     if not clear:
-        reasons = ", ".join(dict.fromkeys(entry.unclear_because or "" for entry in informed))
+        human = dependence_report.result.human
+        reasons = ", ".join(
+            dict.fromkeys(
+                describe_insufficient_data(entry.unclear_because, human)
+                for entry in informed
+                if entry.unclear_because is not None
+            )
+        )
         sentence = f"It is not known which {dependence_report.result.by}s a metric favours: {reasons}."
         return [Claim(kind="unanswered", sentence=sentence)]
     return [

@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
+from metassay.results.insufficient_data import InsufficientData
 from metassay.results.verdict import Claim
 
 # A number for each group (system, or value of another column).
@@ -119,7 +120,7 @@ class MetricDependence(msgspec.Struct, frozen=True):
     sensitivity: list[Sensitivity]
     uninformed: bool = False
     """Whether the scores depend on nothing but the system or the item, or are a sentinel's."""
-    unclear_because: str | None = None
+    unclear_because: InsufficientData | None = None
     """Why nothing is claimed about the metric, for example because there are too few items. Then there are
     no intervals and no `p_fair`. None if the data is sufficient.
     """

@@ -48,6 +48,40 @@ class SystemComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     segments: Count
 
 
+class NoCurve(msgspec.Struct, frozen=True, tag_field="kind", tag="no_curve"):
+    """The run of `rank` does not tell how often people agree with this metric on this data set."""
+
+
+class OtherLanguagePair(msgspec.Struct, frozen=True, tag_field="kind", tag="other_language_pair"):
+    """The run of `rank` is on another language pair than the data."""
+
+    of_run: str
+    of_data: str
+
+
+class FewItems(msgspec.Struct, frozen=True, tag_field="kind", tag="few_items"):
+    """The data has much fewer items than the run of `rank`."""
+
+    items: Count
+    items_of_run: Count
+
+
+class DifferenceWithinNoise(msgspec.Struct, frozen=True, tag_field="kind", tag="difference_within_noise"):
+    """The difference is smaller than the noise of the metric."""
+
+    noise: float
+
+
+class DifferenceBeyondRun(msgspec.Struct, frozen=True, tag_field="kind", tag="difference_beyond_run"):
+    """The difference is larger than the largest one in the run of `rank`."""
+
+    largest: float
+
+
+# Why it is not known how often people agree with a difference.
+UnknownAgreement = NoCurve | OtherLanguagePair | FewItems | DifferenceWithinNoise | DifferenceBeyondRun
+
+
 class DifferenceMeaning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How often people agree with the score difference between two systems, as estimated by a run
     of `rank`.
@@ -68,7 +102,7 @@ class DifferenceMeaning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     """Share of pairs with such a difference in which people prefer `better`; None if it is not known."""
     low: Share | None
     high: Share | None
-    reason: str | None
+    reason: UnknownAgreement | None
     """Why the agreement is not known; None if it is."""
 
 

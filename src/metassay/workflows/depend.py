@@ -29,6 +29,7 @@ from metassay.meta.dependence.null_hypotheses import DRAWS, choose_number_of_dra
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
+from metassay.reporting.depend_notes import list_notes_on_metrics_with_missing_data
 from metassay.reporting.depend_page import (
     build_system_dependence_page,
     describe_system_dependence_result,
@@ -178,7 +179,7 @@ def depend(human_and_metric_scores: Source, options: DependOptions) -> DependRes
         metrics=metrics,
         comparisons=comparisons,
         corrections=corrections,
-        notes=_collect_notes_on_scores_and_analyses(scores, analyses),
+        notes=_collect_notes_on_scores_and_analyses(scores, analyses, human),
         data=scores.summary,
         analyses=analyses,
     )
@@ -291,25 +292,13 @@ def _measure_metric_bias_towards_systems(
 
 
 def _collect_notes_on_scores_and_analyses(
-    selected_scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]
+    selected_scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis], human: str
 ) -> list[str]:
     """Collect the notes on the data and on the analyses, without repetition."""
     notes = list(selected_scores.notes)
     for cube in selected_scores.cubes:
         notes += cube.notes
-    for dataset, analysis in analyses.items():
-        for metric, reason in sorted(analysis.left_out.items()):
-            notes.append(f"{dataset}: {metric} was left out because {reason}.")
-        unclear = {entry.metric: entry.unclear_because for entry in analysis.metrics if entry.unclear_because}
-        if len(unclear) < len(analysis.metrics):  # otherwise the first sentence of the result says it
-            for metric, reason in unclear.items():
-                notes.append(f"{dataset}: nothing is claimed about {metric}, because {reason}.")
-    for dataset, analysis in analyses.items():
-        every_group = {group for entry in analysis.metrics for group in entry.deviations}
-        for entry in analysis.metrics:
-            missing = sorted(every_group - set(entry.deviations))
-            if missing:
-                notes.append(f"{dataset}: {entry.metric} has no score for {', '.join(missing)}.")
+    notes += list_notes_on_metrics_with_missing_data(analyses, human)
     return list(dict.fromkeys(notes))
 
 

@@ -23,6 +23,7 @@ from metassay.options import (
     replace_options_parameter_by_keywords,
     split_comma_separated_names,
 )
+from metassay.reporting.rank_caveats import describe_ranking_caveat
 from metassay.reporting.rank_page import (
     build_rank_page,
     describe_rankings,
@@ -289,6 +290,7 @@ def _collect_notes_for_user(
         notes.append(BOOTSTRAP_NOTE)
     for ranking in rankings:
         notes += ranking.data.cube.notes
+        notes += [describe_ranking_caveat(caveat, selected_scores.human) for caveat in ranking.data.caveats]
     for ratings in span_ratings:
-        notes += ratings.notes
+        notes += [describe_ranking_caveat(caveat, selected_scores.human) for caveat in ratings.caveats]
     return list(dict.fromkeys(notes))

@@ -10,7 +10,11 @@ import pytest
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError
-from metassay.meta.dependence.analysis import SamplingSettings, analyze_metric_bias_between_systems
+from metassay.meta.dependence.analysis import (
+    MissingScores,
+    SamplingSettings,
+    analyze_metric_bias_between_systems,
+)
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.dependence.grouped_outputs import GroupingColumns, assign_outputs_to_groups
 
@@ -109,7 +113,7 @@ def test_missing_scores_of_a_metric_affect_only_this_metric(columns):
     incomplete = analyze_metric_bias_between_systems(group_columns(columns), QUICK)
     assert by_metric(incomplete)["poor"] == by_metric(complete)["poor"]
     assert by_metric(incomplete)["good"].outputs == SYSTEMS * ITEMS - 1
-    assert incomplete.left_out == {"empty": "no output has both scores"}
+    assert incomplete.left_out == {"empty": MissingScores.ALL_OUTPUTS}
     (comparison,) = incomplete.comparisons
     shared_rows = np.delete(np.arange(SYSTEMS * ITEMS), 3)
     shared = analyze_metric_bias_between_systems(group_columns(select_rows(columns, shared_rows)), QUICK)

@@ -12,10 +12,12 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.averages import average_rankings_over_datasets
+from metassay.meta.people.caveats import SmallContexts
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.meta.people.metric_comparison import compute_metric_differences
 from metassay.meta.people.ranking_data import prepare_ranking_data
+from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
 SYSTEMS, ITEMS = 5, 30
 
@@ -220,8 +222,8 @@ def test_a_small_context_is_left_out_and_named() -> None:
     rankings = rank_cubes([cube], settings=FEW, contexts=["domain"], fewest_items=15)
     assert [ranking.context for ranking in rankings] == ["global", "chat"]
     assert rankings[1].equal_items == 20
-    assert "news" in rankings[0].data.cube.notes[-1]
-    assert "fewer than 15 segments" in rankings[0].data.cube.notes[-1]
+    (caveat,) = rankings[0].data.caveats
+    assert caveat == SmallContexts(cube.dataset, "domain", ("news",), fewest_items=15)
     none = rank_cubes([cube], settings=FEW, contexts=["domain"], fewest_items=99)
     assert [ranking.context for ranking in none] == ["global"]
 
@@ -266,7 +268,9 @@ def test_spa_uses_permutations_where_a_few_items_decide() -> None:
     }
     (found,) = rank_cubes([replace(cube, metric_scores=heavy)], settings=FEW)
     assert to_json_object(found)["method"] == "permutation"
-    assert "The closed form would be off" in found.data.cube.notes[-1]
+    (caveat,) = found.data.caveats
+    assert caveat.metrics is None  # all of them
+    assert caveat.largest_error > MAX_NORMAL_ERROR
     expected = soft_pairwise_accuracy(cube.human_scores["mqm"], heavy["m1"], method="permutation")
     assert found.values[1] == pytest.approx(expected, abs=1e-12)
 

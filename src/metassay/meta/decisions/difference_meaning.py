@@ -13,7 +13,15 @@ import numpy as np
 
 from metassay.meta.decisions.agreement_curves import SYSTEMS
 from metassay.results.rank import AgreementCurve
-from metassay.results.score import DifferenceMeaning
+from metassay.results.score import (
+    DifferenceBeyondRun,
+    DifferenceMeaning,
+    DifferenceWithinNoise,
+    FewItems,
+    NoCurve,
+    OtherLanguagePair,
+    UnknownAgreement,
+)
 from metassay.stats.arrays import FloatArray
 from metassay.text.languages import parse_language
 
@@ -64,7 +72,9 @@ def predict_human_agreement(
                 continue
             difference = float(differences.mean())
             better, worse = (first, second) if difference >= 0 else (second, first)
-            reason = _explain_missing_prediction(agreement_curve, dataset, abs(difference), len(differences))
+            reason = _find_reason_for_missing_prediction(
+                agreement_curve, dataset, abs(difference), len(differences)
+            )
             point = None
             if agreement_curve is not None and reason is None:
                 point = agreement_curve.find_human_agreement_with_difference(difference)
@@ -86,23 +96,23 @@ def predict_human_agreement(
     return meanings
 
 
-def _explain_missing_prediction(
+def _find_reason_for_missing_prediction(
     agreement_curve: AgreementCurve | None, dataset: str, difference: float, item_count: int
-) -> str | None:
+) -> UnknownAgreement | None:
     """Return the reason why agreement with a score difference cannot be predicted, or None if it can."""
     if agreement_curve is None:
-        return "the run has no curve for this metric and data set"
+        return NoCurve()
     # Curves of one language pair predict another one wrongly by up to 7 percentage points.
     rated_pair = find_language_pair(agreement_curve.dataset)
     scored_pair = find_language_pair(dataset)
     if rated_pair is not None and scored_pair is not None and rated_pair != scored_pair:
-        return f"the run is on {rated_pair}, the data on {scored_pair}"
+        return OtherLanguagePair(of_run=rated_pair, of_data=scored_pair)
     if item_count < SMALLEST_SHARE_OF_ITEMS * agreement_curve.items:
-        return f"only {item_count} segments, and {agreement_curve.items} in the run"
+        return FewItems(item_count, items_of_run=agreement_curve.items)
     if difference < agreement_curve.smallest_difference:
-        return f"below {agreement_curve.smallest_difference:.3g}, the noise of the metric"
+        return DifferenceWithinNoise(agreement_curve.smallest_difference)
     if difference > agreement_curve.largest_difference:
-        return f"above {agreement_curve.largest_difference:.3g}, the largest difference in the run"
+        return DifferenceBeyondRun(agreement_curve.largest_difference)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from functools import cached_property, partial
 from itertools import combinations
 
@@ -51,6 +52,7 @@ from metassay.meta.dependence.shrinkage import (
 )
 from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
+from metassay.results.insufficient_data import InsufficientData
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE
@@ -60,6 +62,13 @@ Progress = Callable[[str, int, int], None]
 
 # Name of the score that takes the place of the human score where there is none.
 PANEL = "the mean of the other metrics"
+
+
+class MissingScores(Enum):
+    """Which outputs lack the human score or the metric score, so that a metric cannot be measured."""
+
+    ALL_OUTPUTS = auto()
+    ALL_GROUPS_BUT_ONE = auto()
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class MetricMeasurement:
     is_scored: NDArray[np.bool_] = field(repr=False)
     resample_counts: Counts = field(repr=False)
     dependence: SystemDependence
-    unclear_because: str | None
+    unclear_because: InsufficientData | None
     """Why nothing can be claimed about the metric, such as too few items. None if the data suffices."""
 
 
@@ -108,12 +117,13 @@ class DependenceAnalysis:
     """How much more each metric of a data set overrates one system than another.
 
     This is its system dependence; the lowest comes first. `left_out` has the reason for each metric that
-    could not be measured. `measurements` are by metric.
+    could not be measured: missing scores, or the error for one without human scores. `measurements` are by
+    metric.
     """
 
     metrics: Sequence[MetricDependence]
     comparisons: Sequence[DependenceComparison] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, MissingScores | InputError] = field(default_factory=dict)
     measurements: Mapping[str, MetricMeasurement] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -144,9 +154,9 @@ def analyze_metric_bias_between_systems(
     """
     sampling = sampling or SamplingSettings()
     resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
-    left_out: dict[str, str] = {}
+    left_out: dict[str, MissingScores | InputError] = {}
     for metric in outputs.metrics:
-        reason = _explain_why_metric_bias_is_undefined(outputs, metric)
+        reason = _find_missing_scores(outputs, metric)
         if reason is not None:
             left_out[metric] = reason
     metrics = sorted(set(outputs.metrics) - set(left_out))
@@ -196,7 +206,7 @@ def analyze_metric_bias_without_human_scores(
         metric: standardize_scores(score_cube.get_higher_is_better_scores(metric)) for metric in metrics
     }
     entries: list[MetricDependence] = []
-    left_out: dict[str, str] = {}
+    left_out: dict[str, MissingScores | InputError] = {}
     measurements: dict[str, MetricMeasurement] = {}
     for done, metric in enumerate(metrics, start=1):
         panel_cube = replace(
@@ -206,7 +216,7 @@ def analyze_metric_bias_without_human_scores(
             outputs = assign_outputs_to_groups(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
             analysis = analyze_metric_bias_between_systems(outputs, sampling)
         except InputError as error:
-            left_out[metric] = str(error).rstrip(".")
+            left_out[metric] = error
         else:
             entries.extend(analysis.metrics)
             measurements.update(analysis.measurements)
@@ -222,31 +232,30 @@ def sort_by_metric_bias(metric_results: Sequence[MetricDependence]) -> list[Metr
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
-def _explain_why_metric_bias_is_undefined(outputs: GroupedOutputs, *metrics: str) -> str | None:
+def _find_missing_scores(outputs: GroupedOutputs, *metrics: str) -> MissingScores | None:
     """Return the reason why the bias of metrics between systems cannot be measured, or None if it can.
 
     Several metrics are measured on the outputs that all of them scored.
     """
     group_count = len(outputs.group.list_distinct_codes(outputs.find_outputs_with_complete_scores(*metrics)))
     if group_count == 0:
-        return "no output has both scores"
+        return MissingScores.ALL_OUTPUTS
     if group_count == 1:
-        return "only one group has both scores"
+        return MissingScores.ALL_GROUPS_BUT_ONE
     return None
 
 
-def _explain_why_metric_bias_is_unclear(outputs: ScoredOutputs, human: str) -> str | None:
+def _find_insufficient_data(outputs: ScoredOutputs) -> InsufficientData | None:
     """Return the reason why measured bias between systems says nothing about other items, or None if it
     does.
     """
     if (outputs.human_scores == outputs.human_scores[0]).all():
-        return f"all scores of {human} are equal"
+        return InsufficientData("equal_human_scores")
     clusters = outputs.cluster_count
     if clusters >= FEWEST_CLUSTERS:
         return None
-    if clusters < len(np.unique(outputs.items)):
-        return f"{clusters} {'cluster of items is' if clusters == 1 else 'clusters of items are'} too few"
-    return f"{clusters} {'item is' if clusters == 1 else 'items are'} too few"
+    has_clusters = clusters < len(np.unique(outputs.items))
+    return InsufficientData("few_clusters" if has_clusters else "few_items", clusters)
 
 
 def _measure_bias_of_metric_between_systems(
@@ -260,7 +269,7 @@ def _measure_bias_of_metric_between_systems(
     scored_outputs = outputs.select_scored_outputs(metric, is_scored)
     scored_resamples = outputs.drop_unused_clusters_from_resamples(resample_counts, is_scored)
     dependence = measure_metric_bias_between_systems(scored_outputs, scored_resamples)
-    unclear_because = _explain_why_metric_bias_is_unclear(scored_outputs, outputs.human)
+    unclear_because = _find_insufficient_data(scored_outputs)
     if unclear_because is not None:
         dependence = dependence.drop_intervals()
     return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence, unclear_because)
@@ -392,7 +401,7 @@ def _measure_metric_bias_in_context(
     dependence = measure_metric_bias_between_systems(
         outputs, _drop_resamples_without_outputs(resamples, outputs)
     )
-    if _explain_why_metric_bias_is_unclear(outputs, grouped_outputs.human) is not None:
+    if _find_insufficient_data(outputs) is not None:
         dependence = dependence.drop_intervals()
     return LocalDependence(
         column=context_column,
@@ -467,7 +476,7 @@ def _compare_biases_of_two_metrics(
     second = bias_measurements[second_metric]
     if np.array_equal(first.is_scored, second.is_scored):
         return compare_measured_metric_biases(first.dependence, second.dependence)
-    if _explain_why_metric_bias_is_undefined(outputs, first_metric, second_metric) is not None:
+    if _find_missing_scores(outputs, first_metric, second_metric) is not None:
         return None
     # the metrics were measured on different outputs: measure both again on those that they share
     is_scored_by_both = first.is_scored & second.is_scored

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.caveats import PermutationPValues
 from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric, MetaMetricEstimates
 from metassay.meta.people.meta_metrics.comparison_settings import NORMAL, PERMUTATION, ComparisonSettings
 from metassay.meta.people.pairwise_deletion import estimate_human_agreement_with_pairwise_deletion
 from metassay.meta.people.ranking_data import BASELINES, RankingData
+from metassay.results.insufficient_data import InsufficientData
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import SEGMENT_SUBSETS
@@ -44,7 +46,7 @@ class PValueMethods:
     """Whether the meta-metric contains p-values at all."""
     is_permuted: BoolArray
     """Which metrics and baselines need permutations, because normal p-values would be inaccurate."""
-    notes: tuple[str, ...] = ()
+    caveats: tuple[PermutationPValues, ...] = ()
 
     @property
     def name(self) -> str | None:
@@ -82,36 +84,33 @@ def choose_p_value_methods(
     is_permuted = errors > MAX_NORMAL_ERROR
     if settings.method != NORMAL:
         is_permuted[:] = False
-    inaccurate = [
+    inaccurate = tuple(
         ranking_data.metric_names[metric] for metric in ranking_data.metric_positions if is_permuted[metric]
-    ]
+    )
     if not inaccurate:
         return PValueMethods(settings, has_p_values, is_permuted)
-    names = "all metrics" if len(inaccurate) == ranking_data.metric_count else ", ".join(inaccurate)
-    note = (
-        f"{ranking_data.cube.dataset}: the p-values of {meta_metric.name.upper()} for {names} come "
-        f"from {settings.permutations} permutations. The closed form would be off by up to "
-        f"{errors.max():.3f} per pair of systems, because a few items account for most differences."
+    caveat = PermutationPValues(
+        ranking_data.cube.dataset,
+        meta_metric.name,
+        metrics=None if len(inaccurate) == ranking_data.metric_count else inaccurate,
+        permutations=settings.permutations,
+        largest_error=float(errors.max()),
     )
-    return PValueMethods(settings, has_p_values, is_permuted, notes=(note,))
+    return PValueMethods(settings, has_p_values, is_permuted, caveats=(caveat,))
 
 
-def explain_why_data_is_too_small(ranking_data: RankingData, meta_metric: MetaMetric) -> str | None:
-    """Explain why there is too little data for intervals and for naming a best metric. Returns None if
-    there is enough.
+def find_insufficient_data(ranking_data: RankingData, meta_metric: MetaMetric) -> InsufficientData | None:
+    """Find what there is too little of for intervals and for naming a best metric. Returns None if there is
+    enough.
     """
     systems = len(ranking_data.cube.systems)
     clusters = ranking_data.scores.cluster_count
     if meta_metric.level == SYSTEM and systems < FEWEST_SYSTEMS:
-        reason = "1 system is" if systems == 1 else f"{systems} systems are"
-    elif clusters < FEWEST_CLUSTERS and ranking_data.scores.clusters is not None:
-        reason = "1 cluster of items is" if clusters == 1 else f"{clusters} clusters of items are"
-    elif clusters < FEWEST_CLUSTERS:
-        reason = "1 item is" if clusters == 1 else f"{clusters} items are"
-    else:
-        return None
-    dataset = ranking_data.cube.dataset
-    return f"{dataset}: {reason} too few to compute intervals of {meta_metric} or to name a best metric."
+        return InsufficientData("few_systems", systems)
+    if clusters < FEWEST_CLUSTERS:
+        has_clusters = ranking_data.scores.clusters is not None
+        return InsufficientData("few_clusters" if has_clusters else "few_items", clusters)
+    return None
 
 
 def estimate_meta_metric_values(

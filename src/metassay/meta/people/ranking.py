@@ -9,11 +9,12 @@ import numpy as np
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
+from metassay.meta.people.caveats import ReplacedMetaMetrics, SmallContexts, TooLittleData
 from metassay.meta.people.downsampling import evaluate_metrics_on_item_subsets
 from metassay.meta.people.intervals import (
     choose_p_value_methods,
     estimate_meta_metric_values,
-    explain_why_data_is_too_small,
+    find_insufficient_data,
 )
 from metassay.meta.people.meta_metrics.base import MetaMetric, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import WILLIAMS, ComparisonSettings
@@ -171,13 +172,13 @@ def rank_metrics(
     total = len(datasets) * len(plan.meta_metrics)
     for number, dataset in enumerate(datasets):
         cube = dataset.cube
-        data = dataset.add_notes(
-            *_list_notes_on_small_contexts(cube, plan.context_columns, plan.fewest_items)
-        )
+        data = dataset.add_caveats(*_find_small_contexts(cube, plan.context_columns, plan.fewest_items))
         settings = replace(plan.settings, stream=hash_name_to_integer(cube.dataset))
-        meta_metrics, note = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
-        if note is not None:
-            data = data.add_notes(f"{cube.dataset}: {note}")
+        meta_metrics, replaced = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
+        if replaced:
+            data = data.add_caveats(
+                ReplacedMetaMetrics(cube.dataset, tuple(map(str, replaced)), ITEM_CORRELATION)
+            )
         for position, meta_metric in enumerate(meta_metrics):
             rankings.append(rank_metrics_of_dataset(data, meta_metric, settings, holm=plan.holm))
             for column in plan.context_columns:
@@ -189,18 +190,15 @@ def rank_metrics(
 
 def replace_undefined_meta_metrics(
     meta_metrics: Sequence[MetaMetric], system_count: int
-) -> tuple[tuple[MetaMetric, ...], str | None]:
+) -> tuple[list[MetaMetric], list[MetaMetric]]:
     """Replace meta-metrics that compare systems by a correlation over items, if there are too few systems.
-    Also returns a note for the user, or None.
+    Also returns the meta-metrics that were replaced.
     """
     defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= system_count]
     undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > system_count]
-    if not undefined:
-        return tuple(meta_metrics), None
-    substitute = parse_meta_metric(ITEM_CORRELATION)
-    names = ", ".join(map(str, undefined))
-    note = f"there is only one system, so metrics are ranked by {substitute} over items instead of {names}."
-    return tuple(dict.fromkeys([*defined, substitute])), note
+    if undefined:
+        defined = list(dict.fromkeys([*defined, parse_meta_metric(ITEM_CORRELATION)]))
+    return defined, undefined
 
 
 def rank_metrics_of_dataset(
@@ -220,14 +218,16 @@ def rank_metrics_of_dataset(
     """
     methods = choose_p_value_methods(ranking_data, meta_metric, settings)
     if equal_items is None:
-        ranking_data = ranking_data.add_notes(*methods.notes)
+        ranking_data = ranking_data.add_caveats(*methods.caveats)
     else:  # values on subsets are always in closed form
         methods = replace(methods, is_permuted=np.zeros_like(methods.is_permuted))
-    too_small = explain_why_data_is_too_small(ranking_data, meta_metric)
-    if too_small is not None:
-        ranking_data = ranking_data.add_notes(too_small)
+    insufficient_data = find_insufficient_data(ranking_data, meta_metric)
+    if insufficient_data is not None:
+        ranking_data = ranking_data.add_caveats(
+            TooLittleData(ranking_data.cube.dataset, str(meta_metric), insufficient_data)
+        )
     estimates = estimate_meta_metric_values(
-        ranking_data, meta_metric, methods, equal_items, with_intervals=too_small is None
+        ranking_data, meta_metric, methods, equal_items, with_intervals=insufficient_data is None
     )
     differences = compare_all_metrics_on_shared_items(ranking_data, meta_metric, methods)
     is_global = context_column is None
@@ -248,7 +248,7 @@ def rank_metrics_of_dataset(
         context=context,
         equal_items=equal_items,
         p_value_method=methods.name,
-        is_too_small=too_small is not None,
+        is_too_small=insufficient_data is not None,
         pair_p_values=list_p_values_of_system_pairs(ranking_data, meta_metric, methods)
         if is_global
         else None,
@@ -297,20 +297,14 @@ def _check_williams_test_is_applicable(plan: RankingPlan) -> None:
         )
 
 
-def _list_notes_on_small_contexts(
+def _find_small_contexts(
     score_cube: ScoreCube, columns: Sequence[str], fewest_items: int
-) -> list[str]:
-    """List notes that name the contexts with too few items to be ranked, one note for each column."""
-    notes = []
+) -> list[SmallContexts]:
+    """Find the contexts with too few items to be ranked, for each column that has any."""
+    caveats = []
     for column in columns:
         values, codes = score_cube.encode_metadata_as_integers(column)
-        small = [value for code, value in enumerate(values) if (codes == code).sum() < fewest_items]
+        small = tuple(value for code, value in enumerate(values) if (codes == code).sum() < fewest_items)
         if small:
-            names = ", ".join(small[:5])
-            if len(small) > 5:
-                names += f" and {len(small) - 5} more"
-            notes.append(
-                f"{score_cube.dataset}: contexts with fewer than {fewest_items} segments were left out: "
-                f"{column} {names}."
-            )
-    return notes
+            caveats.append(SmallContexts(score_cube.dataset, column, small, fewest_items))
+    return caveats

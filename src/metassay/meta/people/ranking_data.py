@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import Metadata, ScoreCube
+from metassay.meta.people.caveats import RankingCaveat, SparseMetrics
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import NOISE_METRIC, spawn_random_generator
 
@@ -47,6 +48,8 @@ class RankingData:
     """Metrics that know nothing about single outputs: they are listed, but never named best."""
     pairwise: bool = False
     """Whether gaps are left in, so that each pair of systems is compared on the items that both have."""
+    caveats: tuple[RankingCaveat, ...] = ()
+    """What a user should know, for example which metrics were left out."""
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -89,9 +92,9 @@ class RankingData:
         dropped = self.dropped_metadata.get(column, ()).count(value)
         return replace(self.select_items(is_inside), dropped_items=dropped)
 
-    def add_notes(self, *notes: str) -> RankingData:
-        """Return a copy with additional notes for the user."""
-        return replace(self, cube=self.cube.add_notes(*notes))
+    def add_caveats(self, *caveats: RankingCaveat) -> RankingData:
+        """Return a copy with additional caveats of the ranking."""
+        return replace(self, caveats=(*self.caveats, *caveats))
 
 
 def prepare_ranking_data(
@@ -113,7 +116,11 @@ def prepare_ranking_data(
     rated = score_cube.select_metrics(metrics).select_outputs_with_human_scores(
         human, every_system=not pairwise
     )
-    rated = _drop_metrics_with_few_scores(rated, pairwise=pairwise)
+    item_counts = _count_items_scored_by_each_metric(rated, pairwise=pairwise)
+    most = max(item_counts.values())
+    sparse = {name: n for name, n in item_counts.items() if 0 < n < SMALLEST_SHARE_OF_ITEMS * most}
+    if sparse:
+        rated = rated.select_metrics([name for name in item_counts if name not in sparse])
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
     noise = spawn_random_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
@@ -129,27 +136,15 @@ def prepare_ranking_data(
         dropped_metadata=dropped.item_metadata,
         uninformed=frozenset(uninformed),
         pairwise=pairwise,
+        caveats=(SparseMetrics(score_cube.dataset, sparse, most),) if sparse else (),
     )
 
 
-def _drop_metrics_with_few_scores(score_cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
-    """Leave out metrics that scored less than half as many items as another metric. A note for the user
-    names them.
-
-    An item counts if it has the scores of every system; with `pairwise`, of two systems.
-    """
+def _count_items_scored_by_each_metric(score_cube: ScoreCube, *, pairwise: bool) -> dict[str, int]:
+    """Count the items that each metric scored for every system; with `pairwise`, for two systems."""
     required_systems = 2 if pairwise else len(score_cube.systems)
-    counts = {}
+    item_counts = {}
     for name, scores in score_cube.metric_scores.items():
         systems_with_score = (~np.isnan(scores)).sum(axis=0)
-        counts[name] = int((systems_with_score >= required_systems).sum())
-    most = max(counts.values())
-    sparse = [name for name, count in counts.items() if 0 < count < SMALLEST_SHARE_OF_ITEMS * most]
-    if not sparse:
-        return score_cube
-    names = ", ".join(f"{name} ({counts[name]})" for name in sparse)
-    note = (
-        f"{score_cube.dataset}: metrics with scores for less than half of the {most} segments were "
-        f"left out: {names}."
-    )
-    return score_cube.select_metrics([name for name in counts if name not in sparse]).add_notes(note)
+        item_counts[name] = int((systems_with_score >= required_systems).sum())
+    return item_counts

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
+from metassay.meta.people.caveats import MissingSpans
 from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, NO_TEST, ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.registry import SPANS
@@ -68,7 +69,7 @@ class SpanRatings:
     metadata: Mapping[str, tuple[str | None, ...]]
     """Columns with one value per rating."""
     baselines: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    caveats: tuple[MissingSpans, ...] = ()
 
     @property
     def metric_count(self) -> int:
@@ -132,7 +133,7 @@ def match_human_and_metric_spans(
         )
     human_spans = [_convert_to_start_end_pairs(spans) for spans in human_span_table["spans"]]
     counts: list[list[tuple[float, float, float]]] = []
-    notes = []
+    caveats = []
     for name, table in metric_span_tables.items():
         spans_by_key, keys = _map_outputs_to_metric_spans(table, human_span_table, name)
         metric_spans = [spans_by_key.get(key) for key in human_span_table.select(keys).iter_rows()]
@@ -144,9 +145,7 @@ def match_human_and_metric_spans(
             )
         if missing:
             scored = len(metric_spans) - missing
-            notes.append(
-                f"{dataset}: {name} has spans for the outputs of {scored} of {len(metric_spans)} ratings."
-            )
+            caveats.append(MissingSpans(dataset, name, scored, len(metric_spans)))
         counts.append([_count_marked_characters_or_nan(*pair) for pair in zip(human_spans, metric_spans)])
     baselines = _count_characters_marked_by_baselines(human_span_table, human_spans)
     metadata_columns = [
@@ -162,7 +161,7 @@ def match_human_and_metric_spans(
         items=tuple(human_span_table["seg_id"]),
         metadata={name: tuple(human_span_table[name].cast(pl.String)) for name in metadata_columns},
         baselines=tuple(baselines),
-        notes=tuple(notes),
+        caveats=tuple(caveats),
     )
 
 
