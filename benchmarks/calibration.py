@@ -221,7 +221,9 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 def _interval_contains(made, truth, rng, resamples):
     found = AccuracyEstimates.estimate_from_pairs(made, put_all_pairs_in_one_context(made))
     sums = found.accuracy_sums
-    drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
+    drawn = ClusterBootstrap(rng, resamples).resample_ratios(
+        sums.weighted_accuracy, sums.weight, sums.clusters
+    )
     low, high = proportion_interval(found.get_accuracy_estimates_of_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
@@ -379,7 +381,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
         part = estimates.accuracy_sums
         low, high = proportion_interval(
             estimates.get_accuracy_estimates_of_context(0),
-            raw.resample_ratios(part.credit, part.weight, part.clusters),
+            raw.resample_ratios(part.weighted_accuracy, part.weight, part.clusters),
         )
         ends = rows[0].corrected_low, rows[0].corrected_high
         held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))

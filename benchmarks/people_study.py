@@ -237,7 +237,7 @@ def compute_human_accuracy(data, kept, ties="strict"):
     sums = count_correct_pairs(pairs, one, ties=ties)
     here, there = ClusterHalves(
         random.create_random_generator_for_name(0, "halves"), 100
-    ).compute_ratios_in_random_halves(sums.credit, sums.weight, sums.clusters)
+    ).compute_ratios_in_random_halves(sums.weighted_accuracy, sums.weight, sums.clusters)
     return sums.compute_accuracies()[:, 0], estimate_agreement_of_full_samples_from_halves(
         here, there, "kendall"
     )

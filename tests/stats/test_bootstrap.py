@@ -10,11 +10,11 @@ from scipy.stats import binomtest, poisson
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import (
     ClusteredProportions,
+    clustered_wilson_interval,
     compute_interval_widening_factor,
     percentile_interval,
     proportion_interval,
     widened_percentile_interval,
-    wilson_interval,
 )
 
 
@@ -124,7 +124,7 @@ def test_wilson_equals_scipy_for_independent_observations():
     for hits in (n // 50, n // 2, n - n // 50):
         share = hits / n
         expected = binomtest(hits, n).proportion_ci(method="wilson")
-        low, high = wilson_interval(found(share, share * (1 - share) / n, n))
+        low, high = clustered_wilson_interval(found(share, share * (1 - share) / n, n))
         assert low[0] == pytest.approx(expected.low, rel=1e-6)
         assert high[0] == pytest.approx(expected.high, rel=1e-6)
 
@@ -214,7 +214,7 @@ def test_wilson_stands_in_where_clusters_or_errors_are_few(estimate, size, clust
     draws = np.linspace(estimate - 0.3, estimate + 0.2, 401)[None]  # nothing like a score interval
     ends = proportion_interval(data, draws)
     expected = (
-        wilson_interval(data)
+        clustered_wilson_interval(data)
         if by_score
         else widened_percentile_interval(data.estimate, draws, data.clusters)
     )
@@ -225,7 +225,7 @@ def test_wilson_takes_student_s_quantile_for_few_clusters():
     """By hand for 5 of 10 with t = 2.776: centre .5, half √(.025 + t² / 400) · t / (1 + t² / 10)."""
     t = 2.776445
     half = t / (1 + t**2 / 10) * np.sqrt(0.025 + t**2 / 400)
-    low, high = wilson_interval(found(0.5, 0.025, 5))
+    low, high = clustered_wilson_interval(found(0.5, 0.025, 5))
     assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Differences of correlations after swaps of scores, against scipy on scores that were really swapped."""
+"""Differences of correlations after exchanges of scores, against scipy on scores that were really exchanged."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ def correlate_with_scipy(human: np.ndarray, scores: np.ndarray, *, per_system: b
     )
 
 
-def find_swapped_cells(swaps: ScoreExchanges, draw: int) -> np.ndarray:
-    """Return which scores one draw swaps, [systems, segments]."""
-    if swaps.cells is not None:
-        return swaps.cells[draw].astype(bool)
-    return swaps.rows[draw][:, None] ^ swaps.columns[draw][None, :]
+def find_exchanged_cells(exchanges: ScoreExchanges, draw: int) -> np.ndarray:
+    """Return which scores one draw exchanges, [systems, segments]."""
+    if exchanges.cells is not None:
+        return exchanges.cells[draw].astype(bool)
+    return exchanges.rows[draw][:, None] ^ exchanges.columns[draw][None, :]
 
 
 @pytest.mark.parametrize("kind", ["perm-inputs", "perm-systems", "perm-both", "cells"])
 @pytest.mark.parametrize("per_system", [False, True])
 @pytest.mark.parametrize("by_rank", [False, True])
-def test_differences_are_those_of_swapped_scores(kind: str, per_system: bool, by_rank: bool) -> None:
+def test_differences_are_those_of_exchanged_scores(kind: str, per_system: bool, by_rank: bool) -> None:
     rng = np.random.default_rng(0)
     human = rng.normal(3, 2, size=(4, 15))
     scores = human + rng.normal(size=(3, 4, 15))
-    swapper = build_correlation_difference_function(
+    compute_exchanged_differences = build_correlation_difference_function(
         human, scores, lambda values: values, by_rank=by_rank, per_system=per_system
     )
     if by_rank:
-        # The ranks of each metric, among all cells or within each system, are swapped as standard scores.
+        # The ranks of each metric, among all cells or within each system, are exchanged as standard scores.
         axis = -1 if per_system else None
         human = stats.zscore(stats.rankdata(human, axis=axis), axis=axis)
         scores = np.stack(
             [stats.zscore(stats.rankdata(each, axis=axis), axis=axis) for each in scores]
         ).reshape(3, 4, 15)
-    for _, swaps in draw_random_score_exchanges_in_blocks(kind, draws=5, systems=4, segments=15, seed=1):
-        differences = swapper(swaps)
-        for draw in range(len(swaps)):
-            cells = find_swapped_cells(swaps, draw)
+    for _, exchanges in draw_random_score_exchanges_in_blocks(kind, draws=5, systems=4, segments=15, seed=1):
+        differences = compute_exchanged_differences(exchanges)
+        for draw in range(len(exchanges)):
+            cells = find_exchanged_cells(exchanges, draw)
             for position, (i, j) in enumerate(combinations(range(3), 2)):
                 first = np.where(cells, scores[j], scores[i])
                 second = np.where(cells, scores[i], scores[j])

@@ -38,7 +38,7 @@ def test_no_two_branches_are_the_same() -> None:
         random.SYSTEM_SUBSETS,
         random.AGREEMENT_THRESHOLDS,
         random.PAIRWISE_DELETION,
-        random.SPAN_SWAPS,
+        random.SPAN_EXCHANGES,
         random.CORRECTION_FOLDS,
         random.CORRECTION_DRAWS,
     )

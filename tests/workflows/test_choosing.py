@@ -172,7 +172,7 @@ def test_stored_sums_give_the_accuracies(tmp_path, pairs) -> None:
         accuracies[row["column"], row["context"], row["metric"]] = row["accuracy"]
     for (column, context, metric), accuracy in accuracies.items():
         clusters = table[column, context]
-        assert clusters.credits[metric].sum() / clusters.weights[metric].sum() == pytest.approx(accuracy)
+        assert clusters.accuracies[metric].sum() / clusters.weights[metric].sum() == pytest.approx(accuracy)
 
 
 def test_warnings_name_data_and_metrics_of_only_one_run(runs, tmp_path, capfd) -> None:

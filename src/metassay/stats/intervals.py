@@ -58,7 +58,7 @@ def proportion_interval(
     fewer_outcomes = proportions.effective_sample_size() * np.minimum(estimate, 1 - estimate)
     use_wilson = (fewer_outcomes < _FEW_ERRORS) | (proportions.clusters < _FEW_CLUSTERS)
     low, high = widened_percentile_interval(estimate, resamples, proportions.clusters)
-    wilson_low, wilson_high = wilson_interval(proportions)
+    wilson_low, wilson_high = clustered_wilson_interval(proportions)
     # With few resamples a percentile may lie on the wrong side of the estimate.
     low = np.minimum(np.where(use_wilson, wilson_low, low), estimate)
     high = np.maximum(np.where(use_wilson, wilson_high, high), estimate)
@@ -66,7 +66,7 @@ def proportion_interval(
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
-def wilson_interval(proportions: ClusteredProportions) -> tuple[FloatArray, FloatArray]:
+def clustered_wilson_interval(proportions: ClusteredProportions) -> tuple[FloatArray, FloatArray]:
     """Compute Wilson's score intervals (1927) for proportions of observations in clusters.
 
         (p + t² / 2n ± t √(p (1 - p) / n + t² / 4n²)) / (1 + t² / n)
@@ -111,6 +111,16 @@ def percentile_interval(resamples: FloatArray) -> tuple[FloatArray, FloatArray]:
     upper = np.take_along_axis(ordered, above, axis=-1)
     ends = lower + (positions - below) * (upper - lower)
     return ends[..., 0], ends[..., 1]
+
+
+def percentile_interval_or_nan(resamples: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return for each row of resampled values the interval that contains the central 95 % of them, or NaN if
+    any value is NaN.
+    """
+    low: FloatArray
+    high: FloatArray
+    low, high = np.quantile(resamples, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=-1)
+    return low, high
 
 
 def compute_interval_widening_factor(cluster_counts: LongArray) -> FloatArray:

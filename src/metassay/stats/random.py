@@ -26,7 +26,7 @@ AGREEMENT_THRESHOLDS = 5
 # Resamples of segments where every pair of systems uses the segments that both have.
 PAIRWISE_DELETION = 6
 # After the key of a data set: segments whose error spans are exchanged between two metrics.
-SPAN_SWAPS = 7
+SPAN_EXCHANGES = 7
 # Folds of clusters, each of which is mapped by a function fitted to the others.
 CORRECTION_FOLDS = 8
 # Resamples of clusters, for the gain of a correction.

@@ -137,7 +137,7 @@ def draw_random_score_exchanges_in_blocks(
 ) -> Iterator[tuple[int, ScoreExchanges]]:
     """Yield random exchanges of scores between metrics in blocks, each with the number of its first draw."""
     if exchange_kind not in EXCHANGE_KINDS:
-        raise UnknownName("kind of swap", exchange_kind, EXCHANGE_KINDS)
+        raise UnknownName("kind of exchange", exchange_kind, EXCHANGE_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
         rng = spawn_random_generator(seed, stream, block)
         yield (

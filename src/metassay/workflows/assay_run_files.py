@@ -21,7 +21,7 @@ from metassay.store.metric_cache import hash_run_dependencies
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
-from metassay.workflows.cluster_accuracy_files import CREDITS_FILE, tabulate_accuracies_by_cluster
+from metassay.workflows.cluster_accuracy_files import CLUSTER_SUMS_FILE, tabulate_accuracies_by_cluster
 from metassay.workflows.outcome_tables import build_pair_outcome_table, build_pair_search_table
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
@@ -66,7 +66,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         EXAMPLES: wrong_pairs.to_dict(),
         "results/local_accuracy.parquet": assay_result.to_frame(),
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
-        CREDITS_FILE: tabulate_accuracies_by_cluster(
+        CLUSTER_SUMS_FILE: tabulate_accuracies_by_cluster(
             assay_result.dataset,
             assay_result.scored_pairs,
             assay_result.assay_plan.contexts,

@@ -12,12 +12,12 @@ import polars as pl
 
 from metassay.data.clusters import list_cluster_names
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
-from metassay.meta.contexts.cluster_credits import (
+from metassay.meta.contexts.cluster_accuracy_sums import (
     ClusterAccuracySums,
     sum_accuracies_by_cluster,
 )
 from metassay.meta.contexts.pair_outcomes import put_all_pairs_in_one_context
-from metassay.meta.contexts.run_comparison import CreditTable
+from metassay.meta.contexts.run_comparison import ClusterSumsByContext
 from metassay.workflows.pair_table import report_unreadable_file
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from metassay.workflows.pair_scoring import ScoredPairs
 
 # One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterAccuracySums`.
-CREDITS_FILE = "results/cluster_credits.parquet"
-_CREDIT = "credit/"
+CLUSTER_SUMS_FILE = "results/cluster_credits.parquet"
+_ACCURACY = "credit/"
 _WEIGHT = "weight/"
 
 
@@ -39,7 +39,7 @@ def tabulate_accuracies_by_cluster(
     for each context, such as a domain.
 
     Each table has the sums of item accuracies (`credit/METRIC`) and of item weights (`weight/METRIC`) for the
-    first `metric_count` metrics. Total credit divided by total weight is the accuracy of the metric.
+    first `metric_count` metrics. The ratio of their totals is the accuracy of the metric.
     """
     metrics = np.arange(metric_count)
     sampled = scored_pairs.outcomes.select_metrics(metrics).select_pairs(scored_pairs.is_sampled)
@@ -55,28 +55,28 @@ def tabulate_accuracies_by_cluster(
     for column in (put_all_pairs_in_one_context(outcomes), *columns):
         for context, clusters in sum_accuracies_by_cluster(outcomes, column, ties=ties):
             series = [cluster_names.gather(clusters.clusters).alias("cluster")]
-            series += [pl.Series(_CREDIT + metric, row) for metric, row in clusters.credits.items()]
+            series += [pl.Series(_ACCURACY + metric, row) for metric, row in clusters.accuracies.items()]
             series += [pl.Series(_WEIGHT + metric, row) for metric, row in clusters.weights.items()]
             labels = (pl.lit(column.column).alias("column"), pl.lit(context).alias("context"))
             frames.append(pl.DataFrame(series).select(*labels, pl.all()))
     return frames
 
 
-def read_accuracy_sums_by_cluster(run_folder: RunFolder) -> CreditTable | None:
+def read_accuracy_sums_by_cluster(run_folder: RunFolder) -> ClusterSumsByContext | None:
     """Read from a run the accuracy of each metric, summed over the items of each cluster, such as a document.
     Returns None if the run has no such file.
     """
-    file = run_folder.find_intact_file(CREDITS_FILE)
+    file = run_folder.find_intact_file(CLUSTER_SUMS_FILE)
     if file is None:
         return None
     table: dict[tuple[str, str], ClusterAccuracySums] = {}
     with report_unreadable_file(file):
         frame = pl.read_parquet(file)
-        metrics = [name.removeprefix(_CREDIT) for name in frame.columns if name.startswith(_CREDIT)]
+        metrics = [name.removeprefix(_ACCURACY) for name in frame.columns if name.startswith(_ACCURACY)]
         for (column, context), rows in frame.partition_by("column", "context", as_dict=True).items():
             table[column, context] = ClusterAccuracySums(
                 clusters=rows["cluster"].to_numpy(),
-                credits={metric: rows[_CREDIT + metric].to_numpy() for metric in metrics},
+                accuracies={metric: rows[_ACCURACY + metric].to_numpy() for metric in metrics},
                 weights={metric: rows[_WEIGHT + metric].to_numpy() for metric in metrics},
             )
     return table

@@ -86,17 +86,20 @@ def compare_run_folders(
     """
     reject_runs_with_other_options(earlier_run, later_run)
     shared = _count_outputs_in_both_runs(earlier_run, later_run)
-    credits_before = None
-    credits_after = None
+    cluster_sums_before = None
+    cluster_sums_after = None
     is_same_cluster = earlier_result.cluster.column == later_result.cluster.column
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
     if shared.have_same_items_and_systems and is_same_cluster:
-        credits_before = read_accuracy_sums_by_cluster(earlier_run)
-        credits_after = read_accuracy_sums_by_cluster(later_run)
+        cluster_sums_before = read_accuracy_sums_by_cluster(earlier_run)
+        cluster_sums_after = read_accuracy_sums_by_cluster(later_run)
     with later_run.report_unreadable_results():
         comparison = compare_runs(
-            earlier_result, later_result, credits_before=credits_before, credits_after=credits_after
+            earlier_result,
+            later_result,
+            cluster_sums_before=cluster_sums_before,
+            cluster_sums_after=cluster_sums_after,
         )
     return msgspec.structs.replace(
         comparison,

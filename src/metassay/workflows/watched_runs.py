@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from metassay.meta.contexts.cluster_credits import ClusterAccuracySums
+from metassay.meta.contexts.cluster_accuracy_sums import ClusterAccuracySums
 from metassay.results.assay import GLOBAL, AssayContent
 from metassay.results.judge import JudgeContent
 from metassay.results.rank import RankContent
@@ -71,7 +71,7 @@ def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
             continue
         variance = _compute_variance_from_confidence_interval(row.low, row.high)
         # The variance over clusters does not depend on resamples, unlike that from the interval.
-        if overall is not None and row.metric in overall.credits:
+        if overall is not None and row.metric in overall.accuracies:
             variance = _compute_accuracy_variance(overall, row.metric)
         measurement = Measurement(row.accuracy, _make_variance_positive(variance, row.clusters), row.clusters)
         measurements[SeriesKey(row.metric, ACCURACY)] = measurement
@@ -188,8 +188,8 @@ def _make_variance_positive(variance: float, cluster_count: int) -> float:
 def _compute_accuracy_variance(accuracy_sums: ClusterAccuracySums, metric: str) -> float:
     """Compute the variance of a metric's accuracy from its sums over single items or documents."""
     weights: FloatArray = accuracy_sums.weights[metric]
-    cluster_credits: FloatArray = accuracy_sums.credits[metric]
+    cluster_accuracies: FloatArray = accuracy_sums.accuracies[metric]
     total = weights.sum()
     clusters = len(weights)
-    deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total
+    deviations = (cluster_accuracies - cluster_accuracies.sum() / total * weights) / total
     return float(clusters / (clusters - 1) * (deviations**2).sum())

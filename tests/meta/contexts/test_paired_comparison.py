@@ -6,7 +6,7 @@ from scipy.stats import ttest_rel
 
 from assay_builders import make_accuracy, make_column, make_content
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
-from metassay.meta.contexts.cluster_credits import (
+from metassay.meta.contexts.cluster_accuracy_sums import (
     ClusterAccuracySums,
     compute_accuracy_changes_by_cluster,
     sum_accuracies_by_cluster,
@@ -39,31 +39,33 @@ def simulate_outcomes(rng, drop):
 
 
 def run_assay(is_right):
-    """Return the result of an assay of these outcomes, and the credits that it stores."""
+    """Return the result of an assay of these outcomes, and the sums that it stores."""
     item = ITEM_OF_PAIR
     outcomes = PairOutcomes(METRICS, ("x",), np.where(is_right, 1, -1), item, item, item, item * 0)
     contexts = [PairContexts("domain", ("news", "talk"), DOMAIN_OF_PAIR)]
     pairs, columns = sort_pairs_by_item(outcomes, contexts)
-    credit_table = {}
+    cluster_sums = {}
     rows = {"global": [], "domain": []}
     for column in (put_all_pairs_in_one_context(pairs), *columns):
         for context, clusters in sum_accuracies_by_cluster(pairs, column, ties="strict"):
-            credit_table[column.column, context] = clusters
-            for metric, credit in clusters.credits.items():
-                accuracy = credit.sum() / clusters.weights[metric].sum()
-                half = 1.96 * credit.std() / len(credit) ** 0.5
+            cluster_sums[column.column, context] = clusters
+            for metric, accuracies in clusters.accuracies.items():
+                accuracy = accuracies.sum() / clusters.weights[metric].sum()
+                half = 1.96 * accuracies.std() / len(accuracies) ** 0.5
                 rows[column.column].append(
                     make_accuracy(metric, accuracy, accuracy - half, accuracy + half, context=context)
                 )
-    return make_content(rows["global"], {"domain": make_column(rows["domain"])}, {"domain": {}}), credit_table
+    return make_content(rows["global"], {"domain": make_column(rows["domain"])}, {"domain": {}}), cluster_sums
 
 
 def compare_simulated(seed, drop):
     """Return the paired comparison of two simulated assays, and scipy's p-value for `changed`."""
     before, after = simulate_outcomes(np.random.default_rng(seed), drop)
-    old_result, old_credits = run_assay(before)
-    new_result, new_credits = run_assay(after)
-    comparison = compare_runs(old_result, new_result, credits_before=old_credits, credits_after=new_credits)
+    old_result, old_sums = run_assay(before)
+    new_result, new_sums = run_assay(after)
+    comparison = compare_runs(
+        old_result, new_result, cluster_sums_before=old_sums, cluster_sums_after=new_sums
+    )
     by_item = [outcomes[0].reshape(ITEMS, PAIRS_PER_ITEM).mean(axis=1) for outcomes in (before, after)]
     return comparison, ttest_rel(*by_item).pvalue
 

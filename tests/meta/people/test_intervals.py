@@ -8,9 +8,9 @@ import pytest
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import (
     evaluate_meta_metric_on_bootstrap_resamples,
-    percentile_interval_or_nan,
 )
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
+from metassay.stats.intervals import percentile_interval_or_nan
 
 
 @pytest.fixture

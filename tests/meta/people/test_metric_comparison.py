@@ -43,10 +43,10 @@ def scores() -> ScoreArrays:
     return ScoreArrays(human, metrics)
 
 
-def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, draws: int) -> np.ndarray:
-    """Swap the scores themselves and recompute the meta_metric-metric of both: differences `[pairs, draws]`."""
+def recompute_exchanged(meta_metric: MetaMetric, scores: ScoreArrays, test: str, draws: int) -> np.ndarray:
+    """Exchange the scores themselves and recompute the meta_metric-metric of both: differences `[pairs, draws]`."""
     standardised = standardize_metrics(scores.metrics)
-    if meta_metric.name == "spearman":  # ranks are given before the swaps
+    if meta_metric.name == "spearman":  # ranks are given before the exchanges
         width = ITEMS if meta_metric.level == "per_system" else SYSTEMS * ITEMS
         human, standardised = (
             stats.zscore(stats.rankdata(cells.reshape(-1, width), axis=1), axis=1).reshape(cells.shape)
@@ -55,10 +55,14 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
         meta_metric = parse_meta_metric(f"pearson:{meta_metric.level}")
         scores = ScoreArrays(human, scores.metrics, scores.clusters)
     rows = []
-    for _, swaps in draw_random_score_exchanges_in_blocks(
+    for _, exchanges in draw_random_score_exchanges_in_blocks(
         test, draws=draws, systems=len(scores.human), segments=scores.cluster_count, seed=0
     ):
-        cells = swaps.rows[:, :, None] ^ swaps.columns[:, None, :] if swaps.cells is None else swaps.cells
+        cells = (
+            exchanges.rows[:, :, None] ^ exchanges.columns[:, None, :]
+            if exchanges.cells is None
+            else exchanges.cells
+        )
         for mask in cells:
             mask = mask if scores.clusters is None else mask[:, scores.clusters]  # noqa: PLW2901
             row = []
@@ -78,22 +82,26 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
         "spearman:per_system",
     ],
 )  # fmt: skip
-def test_every_draw_equals_recomputing_the_swapped_scores(scores: ScoreArrays, name: str, test: str) -> None:
+def test_every_draw_equals_recomputing_the_exchanged_scores(
+    scores: ScoreArrays, name: str, test: str
+) -> None:
     meta_metric = parse_meta_metric(name)
     differences = compute_metric_differences(meta_metric, scores, ComparisonSettings(test, draws=60))
     assert differences is not None
-    np.testing.assert_allclose(differences.drawn, recompute_swapped(meta_metric, scores, test, 60), atol=2e-5)
+    np.testing.assert_allclose(
+        differences.drawn, recompute_exchanged(meta_metric, scores, test, 60), atol=2e-5
+    )
 
 
 @pytest.mark.parametrize("test", EXCHANGE_KINDS)
 @pytest.mark.parametrize("name", ["spa", "pearson:segment", "pearson:per_system"])
-def test_clusters_are_swapped_as_a_whole(scores: ScoreArrays, name: str, test: str) -> None:
+def test_clusters_are_exchanged_as_a_whole(scores: ScoreArrays, name: str, test: str) -> None:
     meta_metric = parse_meta_metric(name)
     documents = ScoreArrays(scores.human, scores.metrics, np.arange(ITEMS) // 4)
     differences = compute_metric_differences(meta_metric, documents, ComparisonSettings(test, draws=20))
     assert differences is not None
     np.testing.assert_allclose(
-        differences.drawn, recompute_swapped(meta_metric, documents, test, 20), atol=2e-5
+        differences.drawn, recompute_exchanged(meta_metric, documents, test, 20), atol=2e-5
     )
 
 
@@ -109,8 +117,8 @@ def test_permutation_p_values_in_draws_are_close_to_normal_ones(scores: ScoreArr
     np.testing.assert_allclose(flipped.drawn, normal.drawn, atol=0.006)
 
 
-def test_swapping_items_flips_the_signs_of_item_differences(scores: ScoreArrays) -> None:
-    """Swapping a segment swaps that item's two values, so the mean difference has their signs flipped."""
+def test_exchanging_items_flips_the_signs_of_item_differences(scores: ScoreArrays) -> None:
+    """Exchanging a segment exchanges that item's two values, so the mean difference has their signs flipped."""
     meta_metric = parse_meta_metric("kendall:item")
     differences = compute_metric_differences(meta_metric, scores, ComparisonSettings(draws=4000))
     assert differences is not None
@@ -187,7 +195,7 @@ def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
 
 @pytest.mark.parametrize("lp", ["en-de", pytest.param("he-en", marks=pytest.mark.slow)])
 def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str], Path], lp: str) -> None:
-    """30 pairs of metrics, whole segments swapped under draws of its own, each SPA computed from scratch."""
+    """30 pairs of metrics, whole segments exchanged under draws of its own, each SPA computed from scratch."""
     table = pl.read_parquet(real_data(f"wmt23/wmt23_{lp}_metrics.parquet")).sort("system", "seg_id")
     systems = table["system"].n_unique()
     names = [n for n in table.columns if n not in {"lp", "system", "seg_id", "mqm"}][::5][:9]
@@ -231,14 +239,14 @@ def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> N
     assert 0.035 <= rejected / 2000 <= 0.065
 
 
-def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(scores: ScoreArrays) -> None:
-    """Each draw equals acc_eq of the swapped scores, but for the grid of epsilons."""
+def test_acc_eq_draws_are_calibrated_on_the_exchanged_scores(scores: ScoreArrays) -> None:
+    """Each draw equals acc_eq of the exchanged scores, but for the grid of epsilons."""
     meta_metric = parse_meta_metric("acc_eq")
     people = ScoreArrays(np.round(scores.human), scores.metrics)
     differences = compute_metric_differences(meta_metric, people, ComparisonSettings(draws=40))
     assert differences is not None
     np.testing.assert_allclose(
-        differences.drawn, recompute_swapped(meta_metric, people, "perm-inputs", 40), atol=0.006
+        differences.drawn, recompute_exchanged(meta_metric, people, "perm-inputs", 40), atol=0.006
     )
     values = meta_metric.evaluate_metrics(people)
     first, second = np.triu_indices(len(values), 1)
@@ -328,7 +336,7 @@ def test_some_pairs_have_the_differences_that_they_have_among_all_pairs(
 
 
 def test_draws_with_missing_scores_equal_recomputing_on_the_items_that_both_metrics_have() -> None:
-    """Swap the same items of both metrics, standardise and evaluate on the items that both have."""
+    """Exchange the same items of both metrics, standardise and evaluate on the items that both have."""
     rng = np.random.default_rng(4)
     human = np.linspace(-0.4, 0.4, 5)[:, None] + rng.normal(size=(5, 30))
     metrics = human + rng.normal(size=(4, 5, 30))
@@ -339,11 +347,11 @@ def test_draws_with_missing_scores_equal_recomputing_on_the_items_that_both_metr
     differences = compare_metrics_on_shared_items(meta_metric, scores, ComparisonSettings(draws=60), pairs)
     assert differences is not None
     masks = [
-        swaps.columns[draw]
-        for _, swaps in draw_random_score_exchanges_in_blocks(
+        exchanges.columns[draw]
+        for _, exchanges in draw_random_score_exchanges_in_blocks(
             "perm-inputs", draws=60, systems=5, segments=30, seed=0
         )
-        for draw in range(len(swaps))
+        for draw in range(len(exchanges))
     ]
     for row, pair in enumerate(pairs):
         shared = ~np.isnan(metrics[pair]).any(axis=(0, 1))
@@ -351,7 +359,7 @@ def test_draws_with_missing_scores_equal_recomputing_on_the_items_that_both_metr
         observed = soft_pairwise_accuracy(human[:, shared], a) - soft_pairwise_accuracy(human[:, shared], b)
         assert differences.observed[row] == pytest.approx(observed, abs=1e-12)
         for draw, mask in enumerate(masks):
-            swapped = mask[shared]
-            expected = soft_pairwise_accuracy(human[:, shared], np.where(swapped, b, a))
-            expected -= soft_pairwise_accuracy(human[:, shared], np.where(swapped, a, b))
+            exchanged = mask[shared]
+            expected = soft_pairwise_accuracy(human[:, shared], np.where(exchanged, b, a))
+            expected -= soft_pairwise_accuracy(human[:, shared], np.where(exchanged, a, b))
             assert differences.drawn[row, draw] == pytest.approx(expected, abs=2e-6)

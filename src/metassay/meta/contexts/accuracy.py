@@ -41,7 +41,7 @@ _PAIRS_PER_BATCH = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 
 # Rows of `AccuracySums.totals`.
-_CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
+_WEIGHTED_ACCURACY, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class AccuracySums:
     cluster of items (such as a document). Accuracy is the share of output pairs in which a metric scores the
     better output higher.
 
-    `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
-    context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
-    sum(weight) is the accuracy. Cells are sorted by context; those of context c are `starts[c]:starts[c +
-    1]`, and `clusters` has the code of each cell's cluster. `totals` is [metrics, 7, contexts]: weighted
-    credit and weight of the pairs, then unweighted: right pairs (a tie adds its credit), ties, pairs, items
+    `weighted_accuracy` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in
+    one context: the weighted sum of its items' accuracies and the sum of their weights, so that the ratio of
+    their sums is the accuracy. Cells are sorted by context; those of context c are `starts[c]:starts[c + 1]`,
+    and `clusters` has the code of each cell's cluster. `totals` is [metrics, 7, contexts]: weighted
+    accuracy and weight of the pairs, then unweighted: right pairs (a tie adds its credit), ties, pairs, items
     and outputs. `weight` has a single row if every metric scored every pair.
     """
 
     contexts: tuple[str, ...]
-    credit: FloatArray
+    weighted_accuracy: FloatArray
     weight: FloatArray
     clusters: IntArray
     starts: LongArray
@@ -71,14 +71,15 @@ class AccuracySums:
         Returns an array [metrics, contexts], NaN for a context without pairs.
         """
         return divide_or_nan(
-            self._sum_cluster_values_by_context(self.credit), self._sum_cluster_values_by_context(self.weight)
+            self._sum_cluster_values_by_context(self.weighted_accuracy),
+            self._sum_cluster_values_by_context(self.weight),
         )
 
     def compute_accuracy_over_pairs(self) -> FloatArray:
         """Compute the accuracy of each metric in each context, averaged over pairs of outputs instead of
         items.
         """
-        return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
+        return divide_or_nan(self.totals[:, _WEIGHTED_ACCURACY], self.totals[:, _WEIGHT])
 
     def compute_tie_shares(self) -> FloatArray:
         """Compute for each metric and context the share of output pairs in which both outputs got equal
@@ -110,14 +111,14 @@ class AccuracySums:
         """Estimate the sampling variance of each accuracy from differences between clusters of items, such as
         documents.
 
-        n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
-        cluster.
+        n / (n - 1) * sum over clusters of (weighted accuracy - accuracy * weight)² / (sum of weights)²; NaN
+        for one cluster.
         """
-        # Σ (credit − accuracy · weight)² written out, so that no array of residuals by cell is needed.
+        # The sum of squares is written out, so that no array of residuals by cell is needed.
         accuracy = np.nan_to_num(self.compute_accuracies())
         clusters = self.count_scored_clusters().astype(np.float64)
-        squares = self._sum_cluster_values_by_context(self.credit, self.credit)
-        squares -= 2 * accuracy * self._sum_cluster_values_by_context(self.credit, self.weight)
+        squares = self._sum_cluster_values_by_context(self.weighted_accuracy, self.weighted_accuracy)
+        squares -= 2 * accuracy * self._sum_cluster_values_by_context(self.weighted_accuracy, self.weight)
         squares += accuracy**2 * self._sum_cluster_values_by_context(self.weight, self.weight)
         small_sample_factor = divide_or_nan(clusters, clusters - 1)
         total_weight = self._sum_cluster_values_by_context(self.weight)
@@ -139,10 +140,10 @@ class AccuracySums:
 
     def copy_without_cluster_sums(self) -> AccuracySums:
         """Return a copy without the sums for single clusters of items, which take most of the memory."""
-        no_cells = np.empty((len(self.credit), 0))
+        no_cells = np.empty((len(self.weighted_accuracy), 0))
         return replace(
             self,
-            credit=no_cells,
+            weighted_accuracy=no_cells,
             weight=no_cells,
             clusters=self.clusters[:0].copy(),
             starts=np.zeros_like(self.starts),
@@ -159,7 +160,9 @@ class AccuracySums:
         items (such as documents) are drawn with replacement.
         """
         cells = self.get_cluster_slice_of_context(context_position)
-        return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
+        return bootstrap.resample_ratios(
+            self.weighted_accuracy[:, cells], self.weight[:, cells], self.clusters[cells]
+        )
 
     def _sum_cluster_values_by_context(
         self, cluster_values: NDArray[Any], multipliers: FloatArray | None = None
@@ -253,7 +256,7 @@ def count_correct_pairs(
             len(find_starts_of_equal_rows(pair_contexts.codes[pairs], pair_outcomes.items[pairs])) - 1
         )
     # Filled batch by batch: concatenating finished batches would need twice the memory.
-    credit = np.empty((metrics, most_cells))
+    weighted_accuracy = np.empty((metrics, most_cells))
     # Metrics that scored all pairs share one row of weights.
     weight = np.empty((metrics if _has_missing_outcomes(pair_outcomes) else 1, most_cells))
     clusters = np.empty(most_cells, np.int32)
@@ -262,7 +265,7 @@ def count_correct_pairs(
     cell_count = 0
     for accuracy_sums in sums_by_batch:
         cells = slice(cell_count, cell_count + len(accuracy_sums.clusters))
-        credit[:, cells] = accuracy_sums.credit
+        weighted_accuracy[:, cells] = accuracy_sums.weighted_accuracy
         weight[:, cells] = accuracy_sums.weight
         clusters[cells] = accuracy_sums.clusters
         starts.append(accuracy_sums.starts[1:] + cell_count)
@@ -270,7 +273,7 @@ def count_correct_pairs(
         cell_count = cells.stop
     return AccuracySums(
         pair_contexts.values,
-        credit[:, :cell_count],
+        weighted_accuracy[:, :cell_count],
         weight[:, :cell_count],
         clusters[:cell_count],
         np.concatenate(starts),
@@ -350,7 +353,7 @@ def _count_correct_pairs_in_contexts(
     metrics = len(pair_outcomes.metrics)
     context_count = context_range.stop - first_context
     cell_count = len(first_item_of_cell)
-    credit = np.zeros((metrics, cell_count))
+    weighted_accuracy = np.zeros((metrics, cell_count))
     weight = np.zeros((metrics if has_missing else 1, cell_count))
     totals = np.zeros((metrics, 7, context_count))
     for m in range(metrics):
@@ -365,7 +368,7 @@ def _count_correct_pairs_in_contexts(
             cell_of_item,
             context_of_item,
             tie_credit,
-            credit[m],
+            weighted_accuracy[m],
             weight_row,
             totals[m],
         )
@@ -373,7 +376,7 @@ def _count_correct_pairs_in_contexts(
     starts = np.searchsorted(context_of_cell, np.arange(context_count + 1)).astype(np.int64)
     return AccuracySums(
         pair_contexts.values[context_range],
-        credit,
+        weighted_accuracy,
         weight,
         cluster_of_item[first_item_of_cell],
         starts,
@@ -448,7 +451,7 @@ def _add_item_accuracies_to_sums(
         accuracy_by_context_cluster[context_cluster_of_item[item]] += earned / scored
         weight_by_context_cluster[context_cluster_of_item[item]] += available / scored
         context_totals = totals_by_context[:, context_of_item[item]]
-        context_totals[_CREDIT] += earned
+        context_totals[_WEIGHTED_ACCURACY] += earned
         context_totals[_WEIGHT] += available
         context_totals[RIGHT_PAIRS] += right + tied * tie_credit
         context_totals[_TIES] += tied

@@ -410,21 +410,21 @@ def _compute_context_accuracies_on_combinations(
     rows = []
     for metric_outcomes in pair_outcomes.outcomes:
         batch = metric_outcomes[pair_positions]
-        credit = (batch == RIGHT) + tie_credit * (batch == TIE)
+        pair_accuracies = (batch == RIGHT) + tie_credit * (batch == TIE)
         is_scored = batch != MISSING
-        credit_sums = sum_by_item_and_perturbation(weights * credit)
+        accuracy_sums = sum_by_item_and_perturbation(weights * pair_accuracies)
         pair_counts = sum_by_item_and_perturbation(is_scored.astype(np.float64))
         weight = sum_by_item_and_perturbation(weights * is_scored)
         rows.append(
             _compute_metric_accuracy_on_combinations(
-                credit_sums, pair_counts, weight, combination_masks, context_starts
+                accuracy_sums, pair_counts, weight, combination_masks, context_starts
             )
         )
     return np.stack(rows)
 
 
 def _compute_metric_accuracy_on_combinations(
-    credit_by_item: FloatArray,
+    accuracy_by_item: FloatArray,
     pair_count_by_item: FloatArray,
     weight_by_item: FloatArray,
     is_in_combination: FloatArray,
@@ -433,7 +433,7 @@ def _compute_metric_accuracy_on_combinations(
     """Compute the accuracy of one metric in each context, on the pairs made by each given set of
     perturbations.
 
-    The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
+    The first three arguments are [items, perturbations]: sums of weight × accuracy, numbers of scored pairs,
     and sums of their weights. `is_in_combination` is [perturbations, combinations].
     """
     combination_count = is_in_combination.shape[1]
@@ -442,9 +442,9 @@ def _compute_metric_accuracy_on_combinations(
     for start in range(0, combination_count, step):
         batch = is_in_combination[:, start : start + step].T
         pairs = np.maximum(batch @ pair_count_by_item.T, 1)
-        credit = np.add.reduceat(batch @ credit_by_item.T / pairs, first_item_of_context, axis=1)
+        weighted_accuracy = np.add.reduceat(batch @ accuracy_by_item.T / pairs, first_item_of_context, axis=1)
         weight = np.add.reduceat(batch @ weight_by_item.T / pairs, first_item_of_context, axis=1)
-        accuracy[start : start + step] = divide_or_nan(credit, weight)
+        accuracy[start : start + step] = divide_or_nan(weighted_accuracy, weight)
     return accuracy
 
 

@@ -375,10 +375,10 @@ def _count_correct_pairs_by_unit(
     total = np.empty((len(first_pairs), metric_count if has_missing else 1), dtype=np.int32)
     for m, metric_outcomes in enumerate(pair_outcomes.outcomes):
         sorted_outcomes = metric_outcomes[order]
-        credit = np.int8(2) * (sorted_outcomes == RIGHT) + np.int8(doubled_tie_credit) * (
+        doubled_accuracies = np.int8(2) * (sorted_outcomes == RIGHT) + np.int8(doubled_tie_credit) * (
             sorted_outcomes == TIE
         )
-        right[:, m] = np.add.reduceat(credit, first_pairs, dtype=np.int32)
+        right[:, m] = np.add.reduceat(doubled_accuracies, first_pairs, dtype=np.int32)
         if m < total.shape[1]:
             scored = np.int8(2) * (sorted_outcomes != MISSING)
             total[:, m] = np.add.reduceat(scored, first_pairs, dtype=np.int32)

@@ -157,7 +157,9 @@ def estimate_split_half_ranking_reliability(
         accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
     )
     first, second = random_halves.compute_ratios_in_random_halves(
-        accuracy_sums.credit[metric_positions, cells], weight[:, cells], accuracy_sums.clusters[cells]
+        accuracy_sums.weighted_accuracy[metric_positions, cells],
+        weight[:, cells],
+        accuracy_sums.clusters[cells],
     )
     return estimate_agreement_of_full_samples_from_halves(first, second, correlation_name)
 

@@ -116,8 +116,9 @@ def _sum_outcomes_by_kind_of_pair(
     """Sum the right, tied and wrong pairs of one metric, for each kind of pair (perturbation and language)
     and each cluster of items.
 
-    The rows are, for each stratum: credit, m · weight (m as in `correct_accuracy_for_label_errors`), and
-    weight. Also returns the codes of the clusters; clusters without pairs are left out.
+    The rows are, for each stratum: weighted accuracy, m · weight (m as in
+    `correct_accuracy_for_label_errors`), and weight. Also returns the codes of the clusters; clusters without
+    pairs are left out.
     """
     is_scored = metric_outcomes != MISSING
     pairs_of_item = count_occurrences(pair_outcomes.items[is_scored], int(pair_outcomes.items.max()) + 1)
@@ -147,8 +148,8 @@ def _correct_accuracies_for_label_errors(
 
     `outcome_sums` is [3 · strata, draws], rates are [strata, draws or 1]. Returns one accuracy per draw.
     """
-    credit, most, weight = np.split(outcome_sums, 3)
+    weighted_accuracy, most, weight = np.split(outcome_sums, 3)
     equal_rates = not_worse_rates - better_rates
     information = np.maximum(1 - not_worse_rates - better_rates, _LEAST_DRAWN_INFORMATION)
-    corrected = (credit - (better_rates + equal_rates / 2) * most) / information
+    corrected = (weighted_accuracy - (better_rates + equal_rates / 2) * most) / information
     return divide_or_nan(corrected.sum(axis=0), weight.sum(axis=0))

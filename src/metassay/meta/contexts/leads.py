@@ -60,10 +60,12 @@ def compare_metrics_in_context(
     are. `random_signs` draws which half of the clusters keeps its sign.
     """
     cells = accuracy_sums.get_cluster_slice_of_context(context_position)
-    weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
+    weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.weighted_accuracy[:, cells].shape)[
         metric_positions
     ]
-    shares = divide_or_nan(accuracy_sums.credit[metric_positions, cells], weight.sum(axis=1, keepdims=True))
+    shares = divide_or_nan(
+        accuracy_sums.weighted_accuracy[metric_positions, cells], weight.sum(axis=1, keepdims=True)
+    )
     is_known: BoolArray = np.asarray(~np.isnan(shares).any(axis=1) & (shares.shape[1] > 0))
     shares = np.where(is_known[:, None], shares, 0)
     products = shares @ shares.T

@@ -1,7 +1,7 @@
 """What changed between two assays, and whether by more than chance.
 
-Two assays of the same outputs are compared cluster by cluster, with Student's t (`cluster_credits`). Others
-are independent: differences have intervals from those of the two accuracies (Newcombe, 1998: square and add).
+Two assays of the same outputs are compared cluster by cluster, with Student's t (`cluster_accuracy_sums`).
+Others are independent: differences have intervals from those of the two accuracies (Newcombe, 1998: square and add).
 p-values are adjusted by Holm over everything compared: every accuracy, and every two metrics that could
 change places, in all contexts of all columns but those too small to take part. The accuracies over all
 contexts get 80 % of the error rate, so that many contexts do not hide a change of a metric as a whole.
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metassay.meta.contexts.cluster_credits import (
+from metassay.meta.contexts.cluster_accuracy_sums import (
     AccuracyChangesByCluster,
     ClusterAccuracySums,
     compute_accuracy_changes_by_cluster,
@@ -36,21 +36,21 @@ _OVERALL_SHARE = 0.8
 # The accuracies of a column, by context and metric.
 AccuracyTable = Mapping[str, Mapping[str, MetricAccuracy]]
 # Sums of accuracies by cluster of items, for each column and context of a run.
-CreditTable = Mapping[tuple[str, str], ClusterAccuracySums]
+ClusterSumsByContext = Mapping[tuple[str, str], ClusterAccuracySums]
 
 
 def compare_runs(
     old_result: ContextStatistics,
     new_result: ContextStatistics,
     *,
-    credits_before: CreditTable | None = None,
-    credits_after: CreditTable | None = None,
+    cluster_sums_before: ClusterSumsByContext | None = None,
+    cluster_sums_after: ClusterSumsByContext | None = None,
 ) -> RunComparison:
     """Compare the accuracies, metric rankings and recommendations of two runs of `assay`, in the columns of
     contexts that both have.
 
-    `credits_before` and `credits_after` are sums of accuracies by cluster of items. With both, which must be
-    of the same outputs, the comparison is paired.
+    `cluster_sums_before` and `cluster_sums_after` are sums of accuracies by cluster of items. With both,
+    which must be of the same outputs, the comparison is paired.
 
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
     than chance. A recommended metric that left the top group for one that was not in it before counts where
@@ -59,7 +59,7 @@ def compare_runs(
     columns = [name for name in old_result.contexts if name in new_result.contexts]
     small_contexts = _find_small_contexts(old_result) | _find_small_contexts(new_result)
     accuracy_changes, order_changes = _compare_accuracies_and_rankings(
-        old_result, new_result, columns, credits_before, credits_after
+        old_result, new_result, columns, cluster_sums_before, cluster_sums_after
     )
     accuracy_changes, order_changes = _adjust_p_values_of_changes(
         accuracy_changes, order_changes, small_contexts
@@ -75,7 +75,7 @@ def compare_runs(
     old_metrics = [row.metric for row in old_result.overall]
     new_metrics = [row.metric for row in new_result.overall]
     return RunComparison(
-        paired=credits_before is not None and credits_after is not None,
+        paired=cluster_sums_before is not None and cluster_sums_after is not None,
         columns=columns,
         only_before=_list_missing_contexts(old_result, missing_in=new_result),
         only_after=_list_missing_contexts(new_result, missing_in=old_result),
@@ -92,8 +92,8 @@ def _compare_accuracies_and_rankings(
     old_result: ContextStatistics,
     new_result: ContextStatistics,
     columns: Sequence[str],
-    credits_before: CreditTable | None,
-    credits_after: CreditTable | None,
+    cluster_sums_before: ClusterSumsByContext | None,
+    cluster_sums_after: ClusterSumsByContext | None,
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
     """Compare the accuracies and the rankings of metrics in two runs, over all outputs and in each context.
     p-values are not adjusted yet.
@@ -105,10 +105,10 @@ def _compare_accuracies_and_rankings(
         new_table = _map_contexts_to_metric_accuracies(new_result, name)
         for context, metrics in _iterate_contexts_of_both_runs(old_table, new_table):
             changes_by_cluster = None
-            if credits_before is not None and credits_after is not None:
+            if cluster_sums_before is not None and cluster_sums_after is not None:
                 key = (name, context)
                 changes_by_cluster = compute_accuracy_changes_by_cluster(
-                    credits_before[key], credits_after[key], metrics
+                    cluster_sums_before[key], cluster_sums_after[key], metrics
                 )
             old_rows = old_table[context]
             new_rows = new_table[context]

@@ -71,29 +71,29 @@ def compute_p_values_of_accuracy_trends(
     Returns the p-values.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
-    between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
-    crossed with clusters or hold them. Student's t with clusters - 1 degrees of freedom. NaN without an
+    between clusters: cluster k adds Σ_c w_c (accuracy_kc - a_c weight_kc) / weight_c to L, whether contexts
+    are crossed with clusters or hold them. Student's t with clusters - 1 degrees of freedom. NaN without an
     order.
     """
     large_contexts = np.flatnonzero(has_enough_items)
-    undefined = np.full(len(accuracy_sums.credit), np.nan)
+    undefined = np.full(len(accuracy_sums.weighted_accuracy), np.nan)
     if len(large_contexts) < FEWEST_CONTEXTS or not are_contexts_numeric(column_name, accuracy_sums.contexts):
         return undefined
     rank_weights = average_ranks(
         _parse_numbers_from_context_names([accuracy_sums.contexts[c] for c in large_contexts])
     )
     rank_weights -= rank_weights.mean()
-    weight = np.broadcast_to(accuracy_sums.weight, accuracy_sums.credit.shape)
+    weight = np.broadcast_to(accuracy_sums.weight, accuracy_sums.weighted_accuracy.shape)
     contrast = np.zeros(len(weight))
     cluster_parts = np.zeros((len(weight), int(accuracy_sums.clusters.max()) + 1))
     for rank_weight, context in zip(rank_weights, large_contexts):
         cells = accuracy_sums.get_cluster_slice_of_context(int(context))
-        credit = accuracy_sums.credit[:, cells]
+        weighted_accuracy = accuracy_sums.weighted_accuracy[:, cells]
         cell_weights = weight[:, cells]
         total_weight = cell_weights.sum(axis=1, keepdims=True)
-        accuracy = divide_or_nan(credit.sum(axis=1, keepdims=True), total_weight)
+        accuracy = divide_or_nan(weighted_accuracy.sum(axis=1, keepdims=True), total_weight)
         cell_count = max(cells.stop - cells.start, 2)
-        residual = divide_or_nan(credit - accuracy * cell_weights, total_weight)
+        residual = divide_or_nan(weighted_accuracy - accuracy * cell_weights, total_weight)
         residual = residual * math.sqrt(cell_count / (cell_count - 1))
         contrast += rank_weight * accuracy[:, 0]
         cluster_parts[:, accuracy_sums.clusters[cells]] += rank_weight * residual

@@ -44,14 +44,14 @@ def estimate_agreement_on_output_pairs(
     if not len(sizes) or not sizes.any():
         return None
     signs = np.sign(human_differences[is_preferred]) * np.sign(metric_differences[is_preferred])
-    pair_credits = (1 + signs) / 2  # 1 right, 0 wrong, 1/2 tied by the metric
+    pair_accuracies = (1 + signs) / 2  # 1 right, 0 wrong, 1/2 tied by the metric
     clusters = np.broadcast_to(scores.cluster_index, human_differences.shape)[is_preferred]
     edges = np.unique(np.quantile(sizes, np.linspace(0, 1, BINS + 1)[1:-1]))
     bins = np.searchsorted(edges, sizes, side="right")
     shape = (len(edges) + 1, scores.cluster_count)
     positions = bins * scores.cluster_count + clusters
     counts = np.bincount(positions, minlength=shape[0] * shape[1]).reshape(shape)
-    right = np.bincount(positions, weights=pair_credits, minlength=shape[0] * shape[1]).reshape(shape)
+    right = np.bincount(positions, weights=pair_accuracies, minlength=shape[0] * shape[1]).reshape(shape)
     is_filled = counts.sum(axis=1) > 0
     size_sums = np.bincount(bins, weights=sizes, minlength=shape[0])
     bin_sizes = size_sums[is_filled] / counts[is_filled].sum(axis=1)
@@ -61,7 +61,7 @@ def estimate_agreement_on_output_pairs(
     all_sizes = np.abs(metric_differences)
     return HumanAgreement(
         pairs=len(sizes),
-        accuracy=float(pair_credits.mean()),
+        accuracy=float(pair_accuracies.mean()),
         smallest_difference=0.0,
         largest_difference=float(sizes.max()),
         # One point per bin and one for the largest difference, up to which the curve stays constant.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from metassay.meta.judges.estimates import NO_LIMIT, ItemEstimate
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.intervals import ClusteredProportions, wilson_interval
+from metassay.stats.intervals import ClusteredProportions, clustered_wilson_interval
 
 _ROWS_PER_BLOCK = 500  # outputs that are compared with all others at a time
 
@@ -66,7 +66,7 @@ def estimate_share_of_pairs_ordered_like_humans(
     accuracies_without_output = (correct_pairs - correct_pair_counts) / pairs_without_output
     output_count = len(judge_scores)
     variance = (output_count - 1) * accuracies_without_output.var()
-    low, high = wilson_interval(
+    low, high = clustered_wilson_interval(
         ClusteredProportions(
             np.array([accuracy]), np.array([variance]), np.array([output_count]), np.array([NO_LIMIT])
         )

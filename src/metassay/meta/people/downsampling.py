@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from metassay.meta.people.intervals import evaluate_meta_metric_on_random_items, percentile_interval_or_nan
+from metassay.meta.people.intervals import evaluate_meta_metric_on_random_items
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import RankingData
 from metassay.results.rank import DownsampledValue
+from metassay.stats.intervals import percentile_interval_or_nan
 
 SHARES_OF_ITEMS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 # Random subsets of the items per subset size.

@@ -13,12 +13,12 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import (
     evaluate_meta_metric_on_bootstrap_resamples,
-    percentile_interval_or_nan,
 )
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.base import none_if_nan
 from metassay.results.rank import HumanCeiling
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
+from metassay.stats.intervals import percentile_interval_or_nan
 
 
 def estimate_agreement_between_raters(

@@ -17,6 +17,7 @@ from metassay.meta.people.pairwise_deletion import estimate_human_agreement_with
 from metassay.meta.people.ranking_data import BASELINES, RankingData
 from metassay.results.insufficient_data import InsufficientData
 from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.intervals import percentile_interval_or_nan
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import SEGMENT_SUBSETS
 from metassay.stats.resampling import (
@@ -258,17 +259,3 @@ def evaluate_meta_metric_on_random_items(
         scores.human.shape[1], items, draws, seed, (stream, SEGMENT_SUBSETS)
     )
     return np.concatenate(map_blocks_in_threads(evaluate_with_item_weights, subsets, workers), axis=1)
-
-
-def percentile_interval_or_nan(
-    resampled_values: FloatArray, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
-    """Compute the ends of a percentile interval from resampled values on the last axis. An undefined value
-    makes both ends NaN.
-
-    `metassay.stats.intervals.percentile_interval` leaves undefined values out instead.
-    """
-    low: FloatArray
-    high: FloatArray
-    low, high = np.quantile(resampled_values, [(1 - level) / 2, (1 + level) / 2], axis=-1)
-    return low, high

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import percentile_interval_or_nan
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.results.base import none_if_nan
 from metassay.results.depend import Correction
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.intervals import percentile_interval_or_nan
 from metassay.stats.random import CORRECTION_DRAWS, spawn_random_generator
 
 # Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system.

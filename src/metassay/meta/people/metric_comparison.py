@@ -1,6 +1,6 @@
 """Tests of whether one metric agrees with people better than another by more than chance.
 
-Both metrics are standardised and their scores swapped at random (`metassay.stats.score_exchanges`), and the
+Both metrics are standardised and their scores exchanged at random (`metassay.stats.score_exchanges`), and the
 meta-metric of both is recomputed each time. The p-value that A beats B is the share of draws in which the
 difference is at least the observed one, with the observed one counted among the draws.
 

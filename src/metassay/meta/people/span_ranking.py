@@ -1,7 +1,7 @@
 """Rank metrics by how far they mark the same characters as people: F1 of error spans.
 
 A rating is what one person marked in one output. Totals over all ratings give precision, recall and F1; the
-macro-average over ratings is reported next to them. Metrics are compared by swapping whole items
+macro-average over ratings is reported next to them. Metrics are compared by exchanging whole items
 (`perm-inputs`), systems or single outputs (`cells`), or by resampling items.
 """
 
@@ -40,7 +40,7 @@ from metassay.results.rank import RankedMetric, Ranking
 from metassay.stats.arrays import FloatArray, LongArray, divide_or_nan
 from metassay.stats.random import (
     RESAMPLED_UNITS,
-    SPAN_SWAPS,
+    SPAN_EXCHANGES,
     hash_name_to_integer,
     spawn_random_generator,
 )
@@ -98,8 +98,8 @@ class SpanRatings:
         )
 
     def assign_ratings_to_resampling_units(self, test_name: str, cluster_column: str | None) -> LongArray:
-        """Return for each rating the number of the group with which it is swapped or resampled in a test: an
-        item, a cluster of items, a system or an output.
+        """Return for each rating the number of the group with which it is exchanged or resampled in a test:
+        an item, a cluster of items, a system or an output.
         """
         names: Sequence[str]
         if test_name == "perm-systems":
@@ -370,7 +370,7 @@ def _compute_f1_differences(
     """Compute the difference in F1 between every two metrics, as observed and in random draws, on outputs
     that both metrics scored.
 
-    Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
+    Under the null hypothesis clusters of ratings are exchanged between A and B; `bootstrap` resamples them.
     """
     is_resampled = settings.test == BOOTSTRAP
     codes = span_ratings.assign_ratings_to_resampling_units(
@@ -380,7 +380,9 @@ def _compute_f1_differences(
     if is_resampled:
         weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
     else:
-        rng = spawn_random_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_SWAPS)
+        rng = spawn_random_generator(
+            settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_EXCHANGES
+        )
         weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
     pairs = list(itertools.combinations(range(span_ratings.metric_count), 2))
     observed = np.empty(len(pairs))

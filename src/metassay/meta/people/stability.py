@@ -17,12 +17,12 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.downsampling import choose_item_subset_sizes
 from metassay.meta.people.intervals import (
     evaluate_meta_metric_on_bootstrap_resamples,
-    percentile_interval_or_nan,
 )
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate_system_scores
+from metassay.stats.intervals import percentile_interval_or_nan
 from metassay.stats.random import SYSTEM_SUBSETS, spawn_random_generator
 
 

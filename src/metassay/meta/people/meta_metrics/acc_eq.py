@@ -71,10 +71,10 @@ class AccuracyWithTies(MetaMetric):
         return build_function_averaging_resampled_items(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute the difference in accuracy between every two metrics, as observed and after swapping
+        """Compute the difference in accuracy between every two metrics, as observed and after exchanging
         their scores on random items.
 
-        Whole items are swapped, whatever the test.
+        Whole items are exchanged, whatever the test.
         """
         systems, items = scores.human.shape
         pair_count = items * systems * (systems - 1) / 2

@@ -64,7 +64,7 @@ class MetaMetric(ABC):
     """Base class of meta-metrics, which measure how well metrics agree with human scores.
 
     A subclass needs a `name`, a `summary` and `evaluate_metrics`. It then has intervals, by recomputing the
-    value on resampled items. For tests between metrics it overrides `build_swapped_difference_function` or
+    value on resampled items. For tests between metrics it overrides `build_exchanged_difference_function` or
     `compare_metrics`; faster intervals come with `build_resampling_function`. All methods receive complete
     scores, higher is better.
 
@@ -147,10 +147,10 @@ class MetaMetric(ABC):
 
         return evaluate_with_cluster_weights
 
-    def build_swapped_difference_function(
+    def build_exchanged_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> ExchangeStatistic | None:
-        """Build a function that swaps scores between metrics and computes the differences between the
+        """Build a function that exchanges scores between metrics and computes the differences between the
         metrics, for a permutation test.
 
         None where the meta-metric has no permutation test.
@@ -159,15 +159,15 @@ class MetaMetric(ABC):
         return None
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute the difference between every two metrics, as observed and after random swaps of their
+        """Compute the difference between every two metrics, as observed and after random exchanges of their
         scores.
         """
-        compare_swapped_metrics = self.build_swapped_difference_function(scores, settings)
-        if compare_swapped_metrics is None:
+        compare_exchanged_metrics = self.build_exchanged_difference_function(scores, settings)
+        if compare_exchanged_metrics is None:
             return None
         observed = compute_differences_of_all_row_pairs(self.evaluate_metrics(scores, settings))
-        drawn = compute_differences_after_random_swaps(
-            compare_swapped_metrics, len(observed), scores, settings
+        drawn = compute_differences_after_random_exchanges(
+            compare_exchanged_metrics, len(observed), scores, settings
         )
         return MetricDifferences(observed, drawn)
 
@@ -175,7 +175,7 @@ class MetaMetric(ABC):
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
         """Compute the difference between the metrics of each given pair, as observed and after random
-        swaps of their scores.
+        exchanges of their scores.
 
         The default compares all metrics. A meta-metric for which that is slow overrides it.
         """
@@ -252,15 +252,17 @@ class MetaMetric(ABC):
         return MetricDetails()
 
 
-def compute_differences_after_random_swaps(
-    compute_swapped_differences: ExchangeStatistic,
+def compute_differences_after_random_exchanges(
+    compute_exchanged_differences: ExchangeStatistic,
     metric_pair_count: int,
     scores: ScoreArrays,
     settings: ComparisonSettings,
 ) -> Float32Array:
-    """Compute the differences between metrics after random swaps of their scores, for a permutation test."""
+    """Compute the differences between metrics after random exchanges of their scores, for a permutation
+    test.
+    """
     return compute_differences_after_exchanges(
-        compute_swapped_differences,
+        compute_exchanged_differences,
         settings.test,
         draws=settings.draws,
         systems=len(scores.human),

@@ -46,18 +46,18 @@ class CorrelationMetaMetric(MetaMetric):
         """
         return self._correlation_level.build_resampling_function(scores)
 
-    def build_swapped_difference_function(
+    def build_exchanged_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> ExchangeStatistic | None:
-        """Build a function that swaps scores between metrics and compares their correlations. Returns
+        """Build a function that exchanges scores between metrics and compares their correlations. Returns
         None if that would be too slow.
         """
         del settings
-        return self._correlation_level.build_swapped_difference_function(scores)
+        return self._correlation_level.build_exchanged_difference_function(scores)
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
         """Compute the difference in correlation between every two metrics, as observed and after random
-        swaps of their scores.
+        exchanges of their scores.
         """
         level = self._correlation_level
         if isinstance(level, ItemLevel):

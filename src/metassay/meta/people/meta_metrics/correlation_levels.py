@@ -31,7 +31,7 @@ from metassay.meta.people.meta_metrics.metric_differences import (
     compute_differences_of_all_row_pairs,
 )
 from metassay.meta.people.meta_metrics.system_means import (
-    build_function_comparing_swapped_system_means,
+    build_function_comparing_exchanged_system_means,
     build_function_resampling_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
@@ -71,8 +71,8 @@ class CorrelationLevel(ABC):
         """
         return None
 
-    def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:  # noqa: ARG002 (for subclasses)
-        """Build a function that swaps scores between metrics and compares their correlations. Returns
+    def build_exchanged_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:  # noqa: ARG002 (for subclasses)
+        """Build a function that exchanges scores between metrics and compares their correlations. Returns
         None if that would be too slow.
         """
         return None
@@ -98,9 +98,11 @@ class SystemLevel(CorrelationLevel):
         """Build a function that correlates the mean scores of systems on bootstrap resamples."""
         return build_function_resampling_system_means(self.correlation, scores)
 
-    def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic:
-        """Build a function that swaps scores between metrics and compares their correlations over systems."""
-        return build_function_comparing_swapped_system_means(self.correlation, scores)
+    def build_exchanged_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic:
+        """Build a function that exchanges scores between metrics and compares their correlations over
+        systems.
+        """
+        return build_function_comparing_exchanged_system_means(self.correlation, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Correlate the mean scores of systems on each of several subsets of the systems."""
@@ -114,8 +116,8 @@ class SystemLevel(CorrelationLevel):
 class SegmentLevel(CorrelationLevel):
     """Correlation between the metric scores and the human scores of all outputs of all systems.
 
-    Only Pearson's can be resampled, and only Pearson's and Spearman's compared after swaps: the others would
-    have to sort all outputs for each draw.
+    Only Pearson's can be resampled, and only Pearson's and Spearman's compared after exchanges: the others
+    would have to sort all outputs for each draw.
     """
 
     is_per_system = False
@@ -156,8 +158,8 @@ class SegmentLevel(CorrelationLevel):
 
         return evaluate_with_cluster_weights
 
-    def build_swapped_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:
-        """Build a function that swaps scores between metrics and compares their correlations. Returns
+    def build_exchanged_difference_function(self, scores: ScoreArrays) -> ExchangeStatistic | None:
+        """Build a function that exchanges scores between metrics and compares their correlations. Returns
         None for Kendall's tau, which is slower.
         """
         if self.correlation not in {PEARSON, SPEARMAN}:
@@ -206,8 +208,8 @@ class ItemLevel(CorrelationLevel):
         """Compute the difference in correlation between every two metrics, as observed and with random
         signs of the differences on items.
 
-        Swapping two metrics on an item reverses the sign of their difference there, so nothing has to be
-        recomputed. Whole items are swapped whatever the test.
+        Exchanging two metrics on an item reverses the sign of their difference there, so nothing has to be
+        recomputed. Whole items are exchanged whatever the test.
         """
         by_item = self.evaluate_metrics_by_item(scores)
         item_differences = compute_differences_of_all_row_pairs(by_item)

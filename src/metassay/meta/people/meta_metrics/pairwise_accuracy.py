@@ -15,7 +15,7 @@ from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.system_means import (
-    build_function_comparing_swapped_system_means,
+    build_function_comparing_exchanged_system_means,
     build_function_resampling_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray
@@ -57,12 +57,12 @@ class PairwiseAccuracy(MetaMetric):
         """
         return build_function_resampling_system_means(self.name, scores)
 
-    def build_swapped_difference_function(
+    def build_exchanged_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> ExchangeStatistic:
-        """Build a function that swaps scores between metrics and compares their pairwise accuracies."""
+        """Build a function that exchanges scores between metrics and compares their pairwise accuracies."""
         del settings
-        return build_function_comparing_swapped_system_means(self.name, scores)
+        return build_function_comparing_exchanged_system_means(self.name, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute the pairwise accuracy of each metric on each of several subsets of the systems.

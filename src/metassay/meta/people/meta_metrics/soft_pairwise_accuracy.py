@@ -24,7 +24,7 @@ from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import (
     MetaMetric,
     WeightedValues,
-    compute_differences_after_random_swaps,
+    compute_differences_after_random_exchanges,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
@@ -121,8 +121,8 @@ class SoftPairwiseAccuracy(MetaMetric):
     between a metric and people.
 
     Resamples use normal p-values whatever the method, because they differ from those of permutations by less
-    than Monte Carlo error. Prefer swaps of whole items (`perm-inputs`) in tests: other swaps compare system i
-    under one metric with system j under the other, and the difficulty of items no longer cancels.
+    than Monte Carlo error. Prefer exchanges of whole items (`perm-inputs`) in tests: other exchanges compare
+    system i under one metric with system j under the other, and the difficulty of items no longer cancels.
     """
 
     name = "spa"
@@ -161,7 +161,7 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
         """Compute the difference in soft pairwise accuracy between every two metrics, as observed and
-        after random swaps of their scores.
+        after random exchanges of their scores.
         """
         return self.compare_metric_pairs(scores, settings, list_metric_pairs(len(scores.metrics)))
 
@@ -169,18 +169,20 @@ class SoftPairwiseAccuracy(MetaMetric):
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences:
         """Compute the difference in soft pairwise accuracy for the given pairs of metrics, as observed
-        and after random swaps of their scores.
+        and after random exchanges of their scores.
         """
-        compare_swapped_metrics = _build_function_comparing_swapped_metrics(scores, settings, metric_pairs)
-        drawn = compute_differences_after_random_swaps(
-            compare_swapped_metrics, len(metric_pairs), scores, settings
+        compare_exchanged_metrics = _build_function_comparing_exchanged_metrics(
+            scores, settings, metric_pairs
+        )
+        drawn = compute_differences_after_random_exchanges(
+            compare_exchanged_metrics, len(metric_pairs), scores, settings
         )
         if settings.method == "normal":
             values = self.evaluate_metrics(scores, settings)
             return MetricDifferences(values[metric_pairs[:, 0]] - values[metric_pairs[:, 1]], drawn)
         # a draw equals the observed difference only if both are from the same sign flips
-        no_swaps = ScoreExchanges.create_without_exchanges(len(scores.human), scores.cluster_count)
-        observed = compare_swapped_metrics(no_swaps)[0].astype(np.float64)
+        no_exchanges = ScoreExchanges.create_without_exchanges(len(scores.human), scores.cluster_count)
+        observed = compare_exchanged_metrics(no_exchanges)[0].astype(np.float64)
         return MetricDifferences(observed, drawn)
 
     def compare_incomplete_metrics(
@@ -194,9 +196,11 @@ class SoftPairwiseAccuracy(MetaMetric):
         can_share_items = settings.method == "normal" and settings.test == "perm-inputs"
         if not can_share_items or scores.clusters is not None:
             return None
-        segment_swaps = prepare_segment_exchange_test(scores.human, scores.metrics, metric_pairs)
-        drawn = compute_differences_after_random_swaps(segment_swaps, len(metric_pairs), scores, settings)
-        values = segment_swaps.compute_accuracies_before_exchange()
+        segment_exchanges = prepare_segment_exchange_test(scores.human, scores.metrics, metric_pairs)
+        drawn = compute_differences_after_random_exchanges(
+            segment_exchanges, len(metric_pairs), scores, settings
+        )
+        values = segment_exchanges.compute_accuracies_before_exchange()
         return MetricDifferences(values[:, 0] - values[:, 1], drawn)
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
@@ -236,22 +240,22 @@ def _sum_scores_by_cluster(scores: ScoreArrays) -> FloatArray:
     return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))
 
 
-def _build_function_comparing_swapped_metrics(
+def _build_function_comparing_exchanged_metrics(
     scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> ExchangeStatistic:
-    """Build a function that swaps scores between metrics and computes the difference in soft pairwise
+    """Build a function that exchanges scores between metrics and computes the difference in soft pairwise
     accuracy for each pair of metrics.
 
     p-values are normal, or from one group of sign flips that all draws share.
     """
     metrics = scores.sum_over_clusters(standardize_metrics(scores.metrics))
     human = scores.sum_over_clusters(scores.human)
-    swaps_systems = settings.test == "perm-systems"
+    exchanges_systems = settings.test == "perm-systems"
     if settings.method == "normal":
         if settings.test == "perm-inputs":
             return prepare_segment_exchange_test(human, metrics, metric_pairs, are_standardized=True)
         p_human = compute_pair_p_values(human)
-        if swaps_systems:
+        if exchanges_systems:
             return partial(
                 compute_differences_after_system_exchange,
                 tabulate_system_exchanges(p_human, metrics, metric_pairs),
@@ -264,7 +268,7 @@ def _build_function_comparing_swapped_metrics(
     rng = np.random.default_rng(settings.seed)
     group = draw_random_signs_of_segments(rng, settings.permutations, human.shape[1])
     p_human = compute_p_values_under_random_signs(human, group)
-    if swaps_systems:
+    if exchanges_systems:
         return partial(
             compute_differences_after_system_exchange,
             tabulate_system_exchanges_by_sign_flips(p_human, metrics, metric_pairs, group),

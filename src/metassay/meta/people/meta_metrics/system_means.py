@@ -1,4 +1,4 @@
-"""Resampling and swapping of meta-metrics that depend on the mean score of each system only."""
+"""Resampling and exchanging of meta-metrics that depend on the mean score of each system only."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def build_function_resampling_system_means(statistic: str, scores: ScoreArrays) 
     return evaluate_with_cluster_weights
 
 
-def build_function_comparing_swapped_system_means(statistic: str, scores: ScoreArrays) -> ExchangeStatistic:
-    """Build a function that swaps scores between metrics and compares them by a statistic of the mean
+def build_function_comparing_exchanged_system_means(statistic: str, scores: ScoreArrays) -> ExchangeStatistic:
+    """Build a function that exchanges scores between metrics and compares them by a statistic of the mean
     scores of systems.
     """
     human_means = scores.human.mean(axis=-1)
     cluster_sums = scores.sum_over_clusters(standardize_metrics(scores.metrics))
 
-    def compare_swapped_metrics(swaps: ScoreExchanges) -> NDArray[np.float32]:
-        return compute_system_correlation_differences(statistic, human_means, cluster_sums, swaps)
+    def compare_exchanged_metrics(exchanges: ScoreExchanges) -> NDArray[np.float32]:
+        return compute_system_correlation_differences(statistic, human_means, cluster_sums, exchanges)
 
-    return compare_swapped_metrics
+    return compare_exchanged_metrics

@@ -34,7 +34,7 @@ class ClusterAccuracySums:
     """
 
     clusters: NDArray[np.str_] | IntArray
-    credits: Mapping[str, FloatArray]
+    accuracies: Mapping[str, FloatArray]
     weights: Mapping[str, FloatArray]
 
 
@@ -43,7 +43,7 @@ class AccuracyChangeEstimate:
     """Estimated change of an accuracy, or of the difference between two accuracies, from one run to another.
 
     `low` and `high` are its 95 % interval, None with one cluster; `p` is two-sided. `has_changes` is false
-    where every cluster has the same credit in both runs.
+    where every cluster has the same accuracy in both runs.
     """
 
     difference: float
@@ -93,12 +93,14 @@ def sum_accuracies_by_cluster(
     for accuracy_sums in count_correct_pairs_in_batches(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
             cells = accuracy_sums.get_cluster_slice_of_context(number)
-            weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
+            weights = np.broadcast_to(
+                accuracy_sums.weight[:, cells], accuracy_sums.weighted_accuracy[:, cells].shape
+            )
             yield (
                 context,
                 ClusterAccuracySums(
                     clusters=accuracy_sums.clusters[cells],
-                    credits=dict(zip(pair_outcomes.metrics, accuracy_sums.credit[:, cells])),
+                    accuracies=dict(zip(pair_outcomes.metrics, accuracy_sums.weighted_accuracy[:, cells])),
                     weights=dict(zip(pair_outcomes.metrics, weights)),
                 ),
             )
@@ -137,7 +139,7 @@ def _compute_accuracy_contribution_of_clusters(
     """
     total_weight = cluster_sums.weights[metric].sum()
     parts = np.zeros(cluster_count)
-    parts[cluster_positions] = cluster_sums.credits[metric] / total_weight
+    parts[cluster_positions] = cluster_sums.accuracies[metric] / total_weight
     shares = np.zeros(cluster_count)
     shares[cluster_positions] = cluster_sums.weights[metric] / total_weight
     return parts, parts - parts.sum() * shares
