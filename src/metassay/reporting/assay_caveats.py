@@ -22,9 +22,9 @@ from metassay.reporting.wording import (
     list_names,
 )
 from metassay.results.assay import MetricAccuracy, PerturbationStatistics
+from metassay.stats.levels import COIN_ACCURACY
 
 _LISTED_NAMES = 5
-_COIN = 0.5
 
 
 def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sentence]:
@@ -96,7 +96,7 @@ def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | Non
         return None
     rows = {row.metric: row for row in comparison.metrics}
     by_pairs = rows[comparison.by_human_pairs.metric]
-    if by_pairs.low is not None and by_pairs.low <= _COIN:
+    if by_pairs.low is not None and by_pairs.low <= COIN_ACCURACY:
         return format_sentence("No metric is shown to choose between two outputs better than a coin.")
     by_spa = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
     if by_spa is None or by_spa.spa_low is None or comparison.spa_constant is None:

@@ -24,9 +24,8 @@ from metassay.results.assay import HumanAccuracy, HumanComparison, MetricAccurac
 from metassay.results.base import Interval
 from metassay.results.data_summary import HUMAN_SCORE
 from metassay.results.verdict import Claim, Question
+from metassay.stats.levels import COIN_ACCURACY, SIGNIFICANCE_LEVEL
 
-COIN = 0.5
-LEVEL = 0.05
 # Smaller losses of accuracy would be written as 0.0 points.
 _SMALLEST_SHOWN_LOSS = 0.0005
 _MOST_NAMED = 3
@@ -236,7 +235,7 @@ def _describe_accuracy_of_best_metric(
         value=accuracy.accuracy,
         low=accuracy.low,
         high=accuracy.high,
-        baseline=COIN,
+        baseline=COIN_ACCURACY,
         sentence=f"{label} is right in {format_accuracy(accuracy)} of {kind_of_pairs}; a coin in 50\u202f%.",
     )
 
@@ -341,7 +340,7 @@ def _describe_metric_that_saves_most_human_labels(assay_report: AssayReport) -> 
     if row.labels_saved is None or row.labels_saved_low is None:
         return None
     # The p-value is corrected for the number of metrics, of which the best was chosen.
-    if choice.p is None or choice.p > LEVEL:
+    if choice.p is None or choice.p > SIGNIFICANCE_LEVEL:
         return Claim(
             kind="unanswered",
             question="save_labels",

@@ -11,7 +11,6 @@ from msgspec.structs import asdict
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.depend_report import (
-    SIGNIFICANT,
     CurvesByDataset,
     DependReport,
     find_metrics_that_favour_systems,
@@ -44,6 +43,7 @@ from metassay.reporting.terminal.blocks import (
 from metassay.reporting.wording import format_number, format_plural, list_names
 from metassay.results.depend import Correction, DependContent, MetricDependence
 from metassay.results.verdict import Claim
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 CHART_WIDTH = 720
 TITLE = "Which systems does each metric favour?"
@@ -201,7 +201,7 @@ def _is_shown_to_depend_more(
         if comparison.dataset != least_dependence.dataset or {comparison.a, comparison.b} != set(metrics):
             continue
         difference = comparison.difference if comparison.a == metrics[0] else -comparison.difference
-        return difference > 0 and comparison.p <= SIGNIFICANT
+        return difference > 0 and comparison.p <= SIGNIFICANCE_LEVEL
     return False
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from metassay.reporting.report_sections import ResultReport
 from metassay.results.depend import DependContent, MetricCurves, MetricDependence
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 from metassay.stats.multiplicity import adjust_p_values_by_holm
-
-SIGNIFICANT = 0.05
 
 # The fitted functions of each metric, by data set and metric.
 CurvesByDataset = dict[str, dict[str, MetricCurves]]
@@ -60,4 +59,4 @@ def find_metrics_that_favour_systems(
     """Find the metrics that are shown to favour some systems (p ≤ .05 after Holm's correction)."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in metric_dependences]
     adjusted = adjust_p_values_by_holm(p_values).tolist()
-    return [entry for entry, p in zip(metric_dependences, adjusted) if p <= SIGNIFICANT]
+    return [entry for entry, p in zip(metric_dependences, adjusted) if p <= SIGNIFICANCE_LEVEL]

@@ -30,8 +30,8 @@ from metassay.reporting.wording import (
 from metassay.results.base import Interval
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 from metassay.results.verdict import Claim, convert_sentences_to_findings
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
-SIGNIFICANT = 0.05
 # Coverage of the intervals was measured from this many labelled items, or documents, on.
 SMALLEST_TESTED_SAMPLE = 50
 MOST_NAMES = 6
@@ -151,7 +151,7 @@ def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[st
     """
     doubts = []
     sample = estimate_result.sample
-    if sample is not None and sample.p <= SIGNIFICANT:
+    if sample is not None and sample.p <= SIGNIFICANCE_LEVEL:
         label = MetricLabels([sample.metric])[sample.metric]
         doubts.append(
             f"The labelled items are not a random sample: their mean {label} is"

@@ -16,7 +16,6 @@ from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.sections.judge import (
     JUDGE_SECTIONS,
-    SIGNIFICANT,
     is_self_preference_significant,
     sort_judges_by_accuracy,
 )
@@ -47,6 +46,7 @@ from metassay.results.judge import (
     SelfPreference,
 )
 from metassay.results.verdict import Claim, convert_sentences_to_findings
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 # The usual column of human labels, which sentences need not name.
 DEFAULT_GOLD = "better"
@@ -214,7 +214,7 @@ def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, i
     """
     if judge.accuracy is None or judge.low is None or judge.high is None or judge.base_rate is None:
         return False
-    widening = float(ndtri(1 - SIGNIFICANT / 2 / judge_count) / ndtri(1 - SIGNIFICANT / 2))
+    widening = float(ndtri(1 - SIGNIFICANCE_LEVEL / 2 / judge_count) / ndtri(1 - SIGNIFICANCE_LEVEL / 2))
     if is_above:
         return judge.accuracy - widening * (judge.accuracy - judge.low) > judge.base_rate
     return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate

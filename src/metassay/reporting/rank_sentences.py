@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
-from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_report import RankReport
 from metassay.reporting.wording import (
@@ -17,6 +16,7 @@ from metassay.reporting.wording import (
 )
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.results.verdict import Claim
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 LABELS_SAVED = "labels_saved"
 SPA = "spa"

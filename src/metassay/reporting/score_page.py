@@ -10,11 +10,11 @@ from metassay.reporting.report_sections import ResultReport, build_report_sectio
 from metassay.reporting.wording import format_count, format_p_value, format_plural, join_names
 from metassay.results.score import ScoreContent, SystemComparison
 from metassay.results.verdict import Claim, convert_sentences_to_findings
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 if TYPE_CHECKING:
     from metassay.reporting.pages import Page
 
-SIGNIFICANT = 0.05
 TITLE = "Which systems differ?"
 TEST_NAMES = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 
@@ -66,7 +66,7 @@ def group_comparisons_by_metric(
 
 def is_difference_significant(comparison: SystemComparison) -> bool:
     """Return whether the scores of two systems differ at the 5 % level after Holm's correction."""
-    return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
+    return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANCE_LEVEL
 
 
 def _describe_score_differences(score_report: ScoreReport) -> list[str]:
@@ -97,7 +97,7 @@ def warn_of_too_few_draws(score_report: ScoreReport) -> list[str]:
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
         smallest = min(p_values, default=0.0)
-        if smallest <= SIGNIFICANT < smallest * len(comparisons):
+        if smallest <= SIGNIFICANCE_LEVEL < smallest * len(comparisons):
             metrics = metrics_by_test.setdefault((group, smallest, len(comparisons)), [])
             metrics.append(score_report.labels[metric])
     sentences = []

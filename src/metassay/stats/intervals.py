@@ -8,8 +8,8 @@ from statistics import NormalDist
 import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.levels import CONFIDENCE_LEVEL
 
-_LEVEL = 0.95
 _FEW_ERRORS = 30  # below this many effective successes or failures a percentile interval is too narrow
 _MANY_DEGREES = 500  # from here on four terms of an expansion give Student's t quantiles to 13 digits
 _FEW_CLUSTERS = 20  # below this many clusters resamples are too coarse for percentiles
@@ -104,7 +104,7 @@ def percentile_interval(resamples: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     ordered = np.sort(resamples, axis=-1)  # NaN last
     last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
-    positions = np.array([(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]) * last[..., None]
+    positions = np.array([(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]) * last[..., None]
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     lower = np.take_along_axis(ordered, below, axis=-1)
@@ -119,7 +119,7 @@ def percentile_interval_or_nan(resamples: FloatArray) -> tuple[FloatArray, Float
     """
     low: FloatArray
     high: FloatArray
-    low, high = np.quantile(resamples, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=-1)
+    low, high = np.quantile(resamples, [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2], axis=-1)
     return low, high
 
 
@@ -129,7 +129,7 @@ def compute_interval_widening_factor(cluster_counts: LongArray) -> FloatArray:
     It is Student's t quantile divided by the normal quantile. A bootstrap interval over few clusters is too
     narrow by about this factor (Hesterberg, 2015).
     """
-    return np.asarray(_student_t_quantile(cluster_counts) / NormalDist().inv_cdf((1 + _LEVEL) / 2))
+    return np.asarray(_student_t_quantile(cluster_counts) / NormalDist().inv_cdf((1 + CONFIDENCE_LEVEL) / 2))
 
 
 def _student_t_quantile(cluster_counts: LongArray) -> FloatArray:
@@ -138,7 +138,7 @@ def _student_t_quantile(cluster_counts: LongArray) -> FloatArray:
     degrees = np.maximum(cluster_counts - 1, 1).astype(np.float64)
     if degrees.size and degrees.min() >= _MANY_DEGREES:
         # the expansion of Abramowitz and Stegun (26.7.5) saves the import of scipy, which takes 0.3 s
-        z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
+        z = NormalDist().inv_cdf((1 + CONFIDENCE_LEVEL) / 2)
         terms = (
             (z**3 + z) / 4,
             (5 * z**5 + 16 * z**3 + 3 * z) / 96,
@@ -148,4 +148,4 @@ def _student_t_quantile(cluster_counts: LongArray) -> FloatArray:
         return np.asarray(z + sum(term / degrees**power for power, term in enumerate(terms, start=1)))
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(degrees, (1 + _LEVEL) / 2))
+    return np.asarray(stdtrit(degrees, (1 + CONFIDENCE_LEVEL) / 2))

@@ -30,8 +30,8 @@ from scipy.special import stdtrit
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.intervals import IntervalEstimate
+from metassay.stats.levels import CONFIDENCE_LEVEL
 
-_LEVEL = 0.95
 _BLOCK_SIZE = 2**18  # series times clusters in memory at once; about 25 arrays of this size
 
 
@@ -48,7 +48,7 @@ class JackknifedShare:
         if cluster_count < 2:
             return IntervalEstimate(self.value, np.nan, np.nan)
         standard_error = float(np.sqrt(self.pseudo_values.var(ddof=1) / cluster_count))
-        margin = float(stdtrit(cluster_count - 1, (1 + _LEVEL) / 2)) * standard_error
+        margin = float(stdtrit(cluster_count - 1, (1 + CONFIDENCE_LEVEL) / 2)) * standard_error
         return IntervalEstimate(self.value, self.value - margin, self.value + margin)
 
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.intervals import compute_interval_widening_factor
+from metassay.stats.levels import CONFIDENCE_LEVEL
 
-_LEVEL = 0.95
 # The standard deviation of a difference is at least that of this many observations.
 _MIN_OBSERVATIONS = 0.5
 
@@ -95,7 +95,7 @@ def select_candidates_that_may_be_best(
     deviations *= float(compute_interval_widening_factor(np.array(cluster_count)))
     spreads = _compute_standard_errors_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
     p[defined] = _compute_p_values_of_being_best(estimates, deviations, spreads)
-    return defined & (p > 1 - _LEVEL), p
+    return defined & (p > 1 - CONFIDENCE_LEVEL), p
 
 
 def _compute_standard_errors_of_row_differences(

@@ -40,9 +40,9 @@ from metassay.stats.arrays import (
 )
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import compute_interval_widening_factor, percentile_interval
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 
-_LEVEL = 0.05
 # Combinations of perturbations per size, min(C(n, k), 10), as in the appendix of Deviyani and Diaz (2025).
 _COMBINATIONS = 10
 _ENTRIES_PER_BATCH = 1 << 20  # of a matrix of combinations and cells: what a cache holds
@@ -92,7 +92,7 @@ class PerturbationEffects:
         p_holm = adjust_p_values_by_holm(self.p)
         rows = []
         for m, metric in enumerate(self.metrics):
-            is_flagged = bool(self.p_family[m] <= _LEVEL)
+            is_flagged = bool(self.p_family[m] <= SIGNIFICANCE_LEVEL)
             by_perturbation = replace_nan_by_none(self.by_perturbation[m])
             rows.append(
                 MetricConfounding(
@@ -217,7 +217,7 @@ def _find_perturbations_that_metrics_overlook(
     for m, accuracies in enumerate(accuracy):
         rows = []
         for k in np.argsort(accuracies, kind="stable"):
-            if p_holm[m, k] <= _LEVEL:
+            if p_holm[m, k] <= SIGNIFICANCE_LEVEL:
                 rows.append(
                     OverlookedPerturbation(
                         perturbation=names[k], accuracy=float(accuracies[k]), p_holm=float(p_holm[m, k])

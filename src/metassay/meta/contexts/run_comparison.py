@@ -1,9 +1,9 @@
 """What changed between two assays, and whether by more than chance.
 
 Two assays of the same outputs are compared cluster by cluster, with Student's t (`cluster_accuracy_sums`).
-Others are independent: differences have intervals from those of the two accuracies (Newcombe, 1998: square and add).
-p-values are adjusted by Holm over everything compared: every accuracy, and every two metrics that could
-change places, in all contexts of all columns but those too small to take part. The accuracies over all
+Others are independent: differences have intervals from those of the two accuracies (Newcombe, 1998: square
+and add). p-values are adjusted by Holm over everything compared: every accuracy, and every two metrics that
+could change places, in all contexts of all columns but those too small to take part. The accuracies over all
 contexts get 80 % of the error rate, so that many contexts do not hide a change of a metric as a whole.
 """
 
@@ -25,10 +25,10 @@ from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Re
 from metassay.results.base import none_if_nan
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
 from metassay.stats.arrays import BoolArray, FloatArray, round_off_float_errors
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 from metassay.stats.multiplicity import adjust_p_values_by_holm
 from metassay.stats.rank_correlation import correlate_rows
 
-_LEVEL = 0.05
 _NORMAL = float(ndtri(0.975))
 # Share of the error rate for the accuracies over all contexts.
 _OVERALL_SHARE = 0.8
@@ -219,7 +219,7 @@ def _adjust_p_values_of_changes(
 
 def _is_significant(p_value: float | None) -> bool:
     """Return whether a p-value is not None and at most 0.05."""
-    return p_value is not None and p_value <= _LEVEL
+    return p_value is not None and p_value <= SIGNIFICANCE_LEVEL
 
 
 def _apply_weighted_holm_correction(p_values: FloatArray, is_over_all_outputs: BoolArray) -> FloatArray:

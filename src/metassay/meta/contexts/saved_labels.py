@@ -18,8 +18,7 @@ from metassay.results.assay import SavingChoice
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
-
-_LEVEL = 0.05
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,9 @@ class SavedLabels:
         for m in sorted(candidates, key=lambda position: -values[position]):
             difference = self.contributions[best] - self.contributions[m]
             p_behind = _compute_p_value_of_positive_share(self.values[best] - self.values[m], difference)
-            is_worse_than_best = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
+            is_worse_than_best = (
+                not np.isnan(p_behind) and p_behind * count * (count - 1) <= SIGNIFICANCE_LEVEL
+            )
             if m != best and not is_worse_than_best:
                 top_group.append(metrics[m])
         # np.minimum keeps NaN, which min() would turn into 1.

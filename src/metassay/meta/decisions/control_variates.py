@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
+from metassay.stats.levels import CONFIDENCE_LEVEL
 
-LEVEL = 0.95
 THESE_ITEMS = "these items"
 ITEMS_LIKE_THESE = "items like these"
 # A residual is divided by 1 − leverage (HC3); a unit that decides the slope alone would be divided by 0.
@@ -75,7 +75,7 @@ class MeanEstimates:
     def compute_confidence_intervals_of_means(self) -> tuple[FloatArray, FloatArray]:
         """Compute the 95 % bootstrap interval of each estimated mean."""
         lower_quantile, upper_quantile = _compute_quantiles_without_nan(
-            self.t_draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+            self.t_draws, [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]
         )
         low = self.values - upper_quantile * self.standard_errors
         high = self.values - lower_quantile * self.standard_errors
@@ -87,7 +87,7 @@ class MeanEstimates:
         They are wider than single intervals.
         """
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
-        critical_value = np.quantile(largest, LEVEL, method=_QUANTILE_METHOD)
+        critical_value = np.quantile(largest, CONFIDENCE_LEVEL, method=_QUANTILE_METHOD)
         margin = critical_value * self.standard_errors
         return self.values - margin, self.values + margin
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, LEVEL, THESE_ITEMS
+from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_saving_most_labels
 from metassay.meta.decisions.system_estimates import estimate_human_means_from_labelled_items
 from metassay.stats.labels_saved import compute_system_differences
+from metassay.stats.levels import CONFIDENCE_LEVEL
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def count_items_needed_for_difference(
     count = len(labelled_scores.items)
     for _ in range(20):  # Student's t depends on the number of items, which it decides
         freedom = max(count - 1, 2)
-        quantiles = float(stdtrit(freedom, (1 + LEVEL) / 2) + stdtrit(freedom, power))
+        quantiles = float(stdtrit(freedom, (1 + CONFIDENCE_LEVEL) / 2) + stdtrit(freedom, power))
         count = _compute_items_needed_for_variance(labelled_scores, (difference / quantiles) ** 2 / variance)
     return NeededItems(count, names)
 

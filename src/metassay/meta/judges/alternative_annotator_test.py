@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.stats.arrays import FloatArray
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 from metassay.stats.multiplicity import adjust_p_values_by_benjamini_yekutieli
 
 # Annotators who share fewer items with others are left out.
 MINIMUM_ITEMS = 30
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def alternative_annotator_test(
     winning_rate = np.nan
     advantage = np.nan
     if is_tested.any():
-        winning_rate = float((p_fdr[is_tested] <= LEVEL).mean())
+        winning_rate = float((p_fdr[is_tested] <= SIGNIFICANCE_LEVEL).mean())
         advantage = float(advantages[is_tested].mean())
     return AlternativeAnnotatorTest(
         winning_rate, advantage, epsilon, advantages, p_values, p_fdr, item_counts

@@ -15,11 +15,11 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.metric_comparison import compute_metric_differences
 from metassay.meta.people.significance_clusters import (
-    SIGNIFICANCE_LEVEL,
     assign_significance_clusters,
     sort_metrics_best_first,
 )
 from metassay.results.rank import DiscriminationRow
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 
 def count_significant_metric_differences(

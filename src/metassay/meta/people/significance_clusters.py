@@ -11,9 +11,8 @@ from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.results.base import none_if_nan
 from metassay.results.rank import MetricComparison
 from metassay.stats.arrays import FloatArray, round_off_float_errors
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 from metassay.stats.multiplicity import adjust_p_values_by_holm
-
-SIGNIFICANCE_LEVEL = 0.05
 
 
 def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[str]) -> list[int]:

@@ -19,9 +19,9 @@ from metassay.reporting.charts.theme import (
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import format_plural
 from metassay.results.rank import Ranking
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 METRIC_HEIGHT = 20
-SIGNIFICANCE_LEVEL = 0.05
 
 
 def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:

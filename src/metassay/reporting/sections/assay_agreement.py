@@ -16,6 +16,7 @@ from metassay.reporting.wording import (
     list_names,
 )
 from metassay.results.assay import RankAgreement
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 STATISTIC_NAMES = {
     "tau_ap_b": "τ\u2011AP\u2011b",
@@ -26,7 +27,6 @@ STATISTIC_NAMES = {
 }
 _FEW_METRICS = 4
 _LEAST_EXPLAINED = 0.05
-_LEVEL = 0.05
 
 
 def build_agreement_section(assay_report: AssayReport) -> Section | None:
@@ -149,7 +149,7 @@ def _find_differing_contexts(
     over all outputs.
     """
     p_values = assay_report.result.claims.order.get(context_column.name, {})
-    return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
+    return [context for context in agreement.contexts if p_values.get(context, 1.0) <= SIGNIFICANCE_LEVEL]
 
 
 def _describe_differing_contexts(

@@ -25,10 +25,10 @@ from metassay.results.judge import (
     JudgeEntry,
     SelfPreference,
 )
+from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 JudgeReport = ResultReport[JudgeContent]
 
-SIGNIFICANT = 0.05
 JUDGE_HEADINGS = (
     "judge",
     "pairs",
@@ -346,7 +346,7 @@ def is_self_preference_significant(preference: SelfPreference) -> bool:
     """Return whether a judge significantly favours or disadvantages its own model family (5 % level, Holm's
     correction).
     """
-    return preference.p_holm is not None and preference.p_holm <= SIGNIFICANT
+    return preference.p_holm is not None and preference.p_holm <= SIGNIFICANCE_LEVEL
 
 
 def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
