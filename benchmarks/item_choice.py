@@ -24,14 +24,14 @@ from decision_data import ROOT, draw_by_item, hide_labels, load_population
 from metassay.meta.decisions.control_variates import THESE_ITEMS
 from metassay.meta.decisions.item_choice import choose_items_to_label
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_saving_most_labels
+from metassay.meta.decisions.metric_choice import LabelSavingChoice, choose_metric_saving_most_labels
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.labels_saved import compute_system_differences
 
 COUNT = 100
 RESAMPLES = 200
-LABELS_ONLY = MetricChoice([], None, use_for_differences=False)
+LABELS_ONLY = LabelSavingChoice([], None, use_for_differences=False)
 
 
 @dataclass(frozen=True)

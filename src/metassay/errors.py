@@ -35,10 +35,10 @@ def shorten_text(text: str, maximum_length: int = MAX_QUOTED_LENGTH) -> str:
     return f"{text[: maximum_length - end - 1]}…{text[-end:]}"
 
 
-def join_names(names: Sequence[str], maximum_length: int = 280) -> str:
+def join_with_commas(names: Sequence[str], maximum_length: int = 280) -> str:
     """Join names with commas. Names that do not fit in `maximum_length` characters are only counted.
 
-    >>> join_names(["bleu", "chrf", "ter"], 12)
+    >>> join_with_commas(["bleu", "chrf", "ter"], 12)
     'bleu, chrf and 1 more'
     """
     shown: list[str] = []
@@ -205,7 +205,7 @@ class UnknownName(InputError):
             name.lower(), [valid_name.lower() for valid_name in valid_names], n=1, cutoff=0.5
         )
         question = f" Did you mean {by_lower_case[similar[0]]}?" if similar else ""
-        listing = f"Known: {join_names(valid_names)}." if valid_names else "None is known."
+        listing = f"Known: {join_with_commas(valid_names)}." if valid_names else "None is known."
         super().__init__(f"unknown {kind} {name!r}.{question}", location=location, remedy=listing)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
 from metassay.reporting.assay_caveats import list_reasons_to_doubt_recommendation
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.results.assay import Answer, PerturbationDependence
+from metassay.results.assay import OverallRecommendation, PerturbationDependence
 
 
 def make_result(**fields):
@@ -18,7 +18,7 @@ def make_result(**fields):
         make_accuracy("chrf", 0.78, 0.75, 0.8, context="conversation"),
         make_accuracy("comet", 0.88, 0.86, 0.9, context="conversation"),
     ]
-    defaults = {"answer": Answer(metric="chrf", top_group=["chrf"], exceptions=[])}
+    defaults = {"answer": OverallRecommendation(metric="chrf", top_group=["chrf"], exceptions=[])}
     return make_content(overall, {"domain": make_column(rows)}, **(defaults | fields))
 
 
@@ -46,7 +46,7 @@ def test_confounded_metrics_are_named_the_chosen_one_first():
 
 
 def test_a_single_metric_is_a_caveat():
-    answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
+    answer = OverallRecommendation(metric="bleu", top_group=["bleu"], exceptions=[])
     result = make_content([make_accuracy("bleu", 0.8, 0.7, 0.9)], answer=answer)
     assert write(result) == ["Only one metric was assayed: a choice needs at least two."]
 

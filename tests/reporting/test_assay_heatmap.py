@@ -8,7 +8,7 @@ from assay_builders import make_accuracy, make_claims, make_column, make_content
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.sections.assay_choice import build_choice_section
 from metassay.reporting.sections.assay_heatmap import build_heatmap_section
-from metassay.results.assay import AccuracyVariation, Answer, ContextException
+from metassay.results.assay import AccuracyVariation, ContextException, OverallRecommendation
 
 VARIATION = AccuracyVariation(column="domain", metric="chrf", p=0.01)
 ACCURACIES = {"news": {"chrf": 0.9, "bleu": 0.8}, "chat": {"chrf": 0.6, "bleu": 0.7}, "few": {"chrf": 1.0}}
@@ -31,7 +31,7 @@ def make_view(exceptions=(), variations=(VARIATION,), small=("few",)):
         {"domain": make_column(rows)},
         recommendation,
         claims=make_claims(variations=list(variations), small_contexts={"domain": list(small)}),
-        answer=Answer(metric="chrf", top_group=["chrf"], exceptions=list(exceptions)),
+        answer=OverallRecommendation(metric="chrf", top_group=["chrf"], exceptions=list(exceptions)),
     )
     return prepare_assay_report(content)
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay_builders import make_accuracy, make_column, make_content
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.results.assay import Answer
+from metassay.results.assay import OverallRecommendation
 
 
 def report_contexts(accuracies):
@@ -30,7 +30,7 @@ def test_contexts_are_sorted_by_their_position_or_by_accuracy(contexts, order):
 def test_metrics_are_sorted_by_accuracy_and_sentinels_follow():
     accuracies = {"ter": 0.7, "length": 0.99, "bleu": 0.8, "x": None}
     overall = [make_accuracy(metric, accuracy) for metric, accuracy in accuracies.items()]
-    answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
+    answer = OverallRecommendation(metric="bleu", top_group=["bleu"], exceptions=[])
     report = prepare_assay_report(
         make_content(overall, sentinels=[make_accuracy("random", 0.9)], answer=answer)
     )

@@ -40,12 +40,12 @@ from metassay.results.assay import (
     AccuracyTrend,
     AccuracyVariation,
     AgreementPrediction,
-    Answer,
     BinAccuracy,
     ContextGroup,
     Difficulty,
     DifficultyBin,
     HumanPairDistances,
+    OverallRecommendation,
     OverlookedPerturbation,
     PredictableAgreement,
     RankAgreement,
@@ -328,7 +328,7 @@ def test_difficulty_in_words_table_and_chart():
     people = HumanPairDistances(human="mqm", pairs=7, low=0.2, median=0.41, high=0.55)
     difficulty = Difficulty(measure="edit share", median=0.06, bins=bins, accuracy=rows, human_pairs=people)
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
-    answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
+    answer = OverallRecommendation(metric="bleu", top_group=["bleu"], exceptions=[])
     view = prepare_assay_report(make_content(overall, difficulty=difficulty, answer=answer))
     assert [str(each) for each in describe_accuracy_by_text_distance(view, difficulty)] == [
         (

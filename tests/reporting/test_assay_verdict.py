@@ -14,16 +14,16 @@ from metassay.reporting.verdict_lines import (
     list_opening_lines_of_verdict,
 )
 from metassay.results.assay import (
-    Answer,
+    BestMetric,
     HumanAccuracy,
-    HumanAgreement,
-    HumanCeiling,
     HumanChoice,
     HumanComparison,
-    MetricChoice,
     MetricLead,
     OrderAgreement,
+    OverallRecommendation,
+    RankingAgreement,
     SavingChoice,
+    SecondSampleCeiling,
 )
 from metassay.results.base import Interval
 from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
@@ -44,7 +44,7 @@ def make_result(**fields):
         for worse in ("bleu", "ter")
     ]
     defaults = {
-        "answer": Answer(metric="chrf", top_group=["chrf"], exceptions=[]),
+        "answer": OverallRecommendation(metric="chrf", top_group=["chrf"], exceptions=[]),
         "claims": make_claims(leads=leads),
     }
     return make_content(overall, **(defaults | fields))
@@ -77,9 +77,9 @@ def make_comparison(**fields):
         "systems": 5,
         "segments": 50,
         "followed": False,
-        "by_perturbed_pairs": MetricChoice(metric="chrf"),
+        "by_perturbed_pairs": BestMetric(metric="chrf"),
         "by_human_pairs": HumanChoice(metric="chrf", top_group=["chrf", "bleu"]),
-        "by_spa": MetricChoice(metric="bleu"),
+        "by_spa": BestMetric(metric="bleu"),
         "by_labels_saved": SavingChoice(metric="chrf", top_group=["chrf", "bleu"], p=0.01),
         "spa_constant": 0.52,
         "metrics": [
@@ -87,13 +87,13 @@ def make_comparison(**fields):
             make_human_row("bleu", 0.62, 0.74),
             make_human_row("ter", 0.55, 0.60),
         ],
-        "agreement": HumanAgreement(
+        "agreement": RankingAgreement(
             statistic="kendall",
             perturbed_with_human=UNDEFINED,
             perturbed_with_spa=UNDEFINED,
             human_with_spa=UNDEFINED,
         ),
-        "ceiling": HumanCeiling(pairs=None, spa=None),
+        "ceiling": SecondSampleCeiling(pairs=None, spa=None),
         "contexts": {},
     }
     return HumanComparison(**(defaults | fields))
@@ -200,7 +200,7 @@ def test_the_best_metric_for_a_question_is_not_to_be_avoided():
     ],
 )
 def test_tied_metrics_are_named_together(top_group, sentence):
-    answer = Answer(metric="chrf", top_group=top_group, exceptions=[])
+    answer = OverallRecommendation(metric="chrf", top_group=top_group, exceptions=[])
     assert write_opening(make_result(answer=answer))[0].endswith(sentence)
 
 
@@ -285,7 +285,9 @@ def test_without_human_scores_prior_evidence_and_the_next_command_are_offered():
 
 def test_a_tie_of_all_metrics_is_said_in_words():
     overall = [make_accuracy(metric, 0.8) for metric in ("chrf", "bleu", "ter", "rouge1", "rougel", "length")]
-    answer = Answer(metric="chrf", top_group=["chrf", "bleu", "ter", "rouge1", "rougel"], exceptions=[])
+    answer = OverallRecommendation(
+        metric="chrf", top_group=["chrf", "bleu", "ter", "rouge1", "rougel"], exceptions=[]
+    )
     view = prepare_assay_report(make_content(overall, answer=answer, claims=make_claims()))
     assert (
         list_answers_as_rows(list_main_findings_of_assay(view), view.labels, "mt")[0]["tied"] == "all others"
@@ -312,6 +314,6 @@ def test_metrics_that_may_rank_systems_as_well_as_a_neural_metric_get_no_such_ca
 def test_a_wide_interval_of_any_metric_prevents_the_comparison_with_a_neural_metric():
     wide = msgspec.structs.replace(make_human_row("bleu", 0.62, 0.70), spa_high=0.93)
     rows = [make_human_row("chrf", 0.63, 0.72), wide]
-    choice = MetricChoice(metric="chrf")
+    choice = BestMetric(metric="chrf")
     caveat = choose_caveat(human_comparison=make_comparison(metrics=rows, by_spa=choice))
     assert "COMET" not in (caveat or "")

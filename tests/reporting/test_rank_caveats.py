@@ -4,7 +4,7 @@ import pytest
 
 from metassay.meta.people.caveats import (
     MissingSpans,
-    PermutationPValues,
+    PermutedMetrics,
     ReplacedMetaMetrics,
     SmallContexts,
     SparseMetrics,
@@ -37,7 +37,7 @@ from metassay.results.insufficient_data import InsufficientData
             ),
         ),
         (
-            PermutationPValues("wmt", "spa", ("BLEU", "TER"), 1000, 0.01234),
+            PermutedMetrics("wmt", "spa", ("BLEU", "TER"), 1000, 0.01234),
             (
                 "wmt: the p-values of SPA for BLEU, TER come from 1000 permutations. The closed form would be off"
                 " by up to 0.012 per pair of systems, because a few items account for most differences."

@@ -19,7 +19,7 @@ from metassay.meta.contexts.choice import (
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import ReasonWriter
-from metassay.results.assay import Answer
+from metassay.results.assay import OverallRecommendation
 
 METRICS, CONTEXTS = ("A", "B", "C"), ("X", "Y", "Z")
 TOY = np.array([[0.9, 0.9, 0.3], [0.7, 0.7, 0.7], [0.3, 0.3, 0.9]])  # Deviyani and Diaz (2025), table 1
@@ -52,7 +52,7 @@ def write_reason(
     ]
     answer = None
     if run_choice is not None:
-        answer = Answer(metric=run_choice.metric, top_group=[run_choice.metric], exceptions=[])
+        answer = OverallRecommendation(metric=run_choice.metric, top_group=[run_choice.metric], exceptions=[])
     content = make_content(
         rows[0],
         {"column": make_column([row for local in rows[1:] for row in local], robustness=robustness)},

@@ -25,7 +25,7 @@ from metassay.results.aggregate import (
     AggregateContent,
     AggregatedSystem,
     AggregationPair,
-    HumanAgreement,
+    HumanCorrelation,
     StandardErrors,
 )
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
@@ -43,7 +43,7 @@ def test_hostile_names_are_text():
         systems=[system],
         between=[AggregationPair(f"{ATTACK}{n}", ATTACK, groups=3, pearson=0.5) for n in range(3)],
         downsampled=[],
-        human=[HumanAgreement(ATTACK, ATTACK, "corpus", "mean", systems=3, pearson=0.1)],
+        human=[HumanCorrelation(ATTACK, ATTACK, "corpus", "mean", systems=3, pearson=0.1)],
         notes=[ATTACK],
     )
     compared = build_scores(lambda name: f"{ATTACK}{name}")

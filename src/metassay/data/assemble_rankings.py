@@ -15,7 +15,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import get_file_stem
-from metassay.errors import InputError, InputLocation, join_names
+from metassay.errors import InputError, InputLocation, join_with_commas
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
 from metassay.tasks.ranking import TASK as RANKING
@@ -192,7 +192,7 @@ def _drop_unjudged_topics(
     judged_systems = documents.filter(is_judged)["system"].unique()
     lost_systems = unjudged.filter(~pl.col("system").is_in(judged_systems.implode()))["system"].unique()
     if not lost_systems.is_empty():
-        names = join_names(lost_systems.sort().to_list())
+        names = join_with_commas(lost_systems.sort().to_list())
         note += f" These runs have no other topic, so they are left out: {names}."
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
@@ -248,8 +248,8 @@ def _warn_of_equal_scores(documents: pl.DataFrame) -> list[str]:
     if not systems:
         return []
     note = (
-        f"Most documents of a list have equal scores in {join_names(systems)}. Such documents are sorted by"
-        " their ids, as in trec_eval, whatever their rank in the file."
+        f"Most documents of a list have equal scores in {join_with_commas(systems)}. Such documents are"
+        " sorted by their ids, as in trec_eval, whatever their rank in the file."
     )
     return [note]
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from metassay.data.cells import SEPARATED_NUMBER, find_missing_scores, holds_truth_values, parse_score_texts
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
-from metassay.errors import InputError, InputLocation, UnknownName, join_names, shorten_text
+from metassay.errors import InputError, InputLocation, UnknownName, join_with_commas, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
 from metassay.tasks.base import TEXT_COLUMNS, Task
 
@@ -332,8 +332,8 @@ def build_missing_column_error(
     if file.endswith(".txt"):
         remedy = f"{remedy} {PLAIN_TEXT_REMEDY}"
     return InputError(
-        f"no column holds the {role} (looked for {join_names(accepted_names, 120)}; "
-        f"there are: {join_names(column_names, 120) or 'none'}).",
+        f"no column holds the {role} (looked for {join_with_commas(accepted_names, 120)}; "
+        f"there are: {join_with_commas(column_names, 120) or 'none'}).",
         location=InputLocation(file=file or None),
         remedy=remedy,
     )
@@ -351,7 +351,7 @@ def check_chosen_columns(
                 raise InputError(
                     f"there is no column {name!r} to be the {role}.",
                     location=InputLocation(file=file or None),
-                    remedy=f"The columns are: {join_names(column_names)}.",
+                    remedy=f"The columns are: {join_with_commas(column_names)}.",
                 )
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from metassay.data.buckets import assign_to_equal_frequency_buckets, find_range_of_each_number
 from metassay.data.dataset import Dataset
-from metassay.errors import InputError, UnknownName, join_names
+from metassay.errors import InputError, UnknownName, join_with_commas
 
 # A function from a row of the outputs to the label of its context.
 RowLabel = Callable[[dict[str, Any]], str | None]
@@ -112,7 +112,7 @@ def _build_single_context_error(dataset: Dataset, context_names: Sequence[str]) 
         if values.n_unique() > 1 and not values.dtype.is_float():
             columns.append(name)
     if columns:
-        remedy = f"Add --context COLUMN with one of these columns: {join_names(columns)}."
+        remedy = f"Add --context COLUMN with one of these columns: {join_with_commas(columns)}."
     else:
         remedy = "Add outputs of another system, or a column that divides the outputs into contexts."
     return InputError(
@@ -156,7 +156,7 @@ def _label_outputs_by_column_or_ranges(
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
     labels, notes = assign_to_equal_frequency_buckets(
-        numbers, int(division), _list_language_pairs(dataset), column
+        numbers, int(division), _list_language_pairs_of_outputs(dataset), column
     )
     return pl.Series(labels, dtype=pl.String), notes
 
@@ -197,7 +197,7 @@ def _get_number_column(dataset: Dataset, column_name: str, human_column: str | N
     return numbers.fill_null(float("nan")).to_numpy()
 
 
-def _list_language_pairs(dataset: Dataset) -> list[str]:
+def _list_language_pairs_of_outputs(dataset: Dataset) -> list[str]:
     """List the language pair of each output. The texts are empty if no column names a language pair."""
     for name in dataset.outputs.columns:
         if name.lower() == "lp":

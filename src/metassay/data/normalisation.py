@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.errors import join_names
+from metassay.errors import join_with_commas
 from metassay.text.normalize import normalize_text
 
 # Ways of writing, and a pattern that texts written in this way contain.
@@ -98,6 +98,6 @@ def _describe_difference(systems: pl.DataFrame, trait: str) -> str:
     names = systems["system"].to_list()
     owner = "its" if len(names) == 1 else "their"
     return (
-        f"{100 * share_of_outputs:.0f} % of the outputs of {join_names(names, 120)} have {trait}, but "
+        f"{100 * share_of_outputs:.0f} % of the outputs of {join_with_commas(names, 120)} have {trait}, but "
         f"{100 * share_of_references:.0f} % of {owner} references do"
     )

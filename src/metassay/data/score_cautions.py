@@ -13,7 +13,7 @@ from metassay.data.columns import select_columns_by_name
 from metassay.data.directions import warn_of_scores_that_may_count_errors
 from metassay.data.score_cube import ScoreCube
 from metassay.data.similar_names import warn_of_similar_names
-from metassay.errors import join_names
+from metassay.errors import join_with_commas
 from metassay.stats.arrays import FloatArray
 
 # How often a metric that knows nothing is said to be worse than a constant.
@@ -97,7 +97,7 @@ def warn_if_score_scales_differ(human_score: str, scores_by_system: Mapping[str,
     owner = "its" if len(suspects) == 1 else "their"
     other_systems = f"the other {len(ranges)} systems" if len(ranges) > 1 else next(iter(ranges))
     note = (
-        f"{human_score} of {join_names(sorted(suspects))} may be on another scale: {owner} scores lie"
+        f"{human_score} of {join_with_commas(sorted(suspects))} may be on another scale: {owner} scores lie"
         f" between {_describe_range(suspects.values())}, those of {other_systems} between"
         f" {_describe_range(ranges.values())}. Bring all human scores to one scale before you compare"
         " systems."

@@ -6,7 +6,7 @@ import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, select_columns_by_name
 from metassay.data.dataset import Dataset
-from metassay.errors import join_names
+from metassay.errors import join_with_commas
 
 
 def list_test_set_of_each_output(dataset: Dataset) -> pl.Series:
@@ -39,7 +39,5 @@ def warn_of_systems_without_all_items(dataset: Dataset) -> list[str]:
         test_set = f" in {row['group']}" if row["group"] else ""
         count = f"{row['items_of_system']:,} of {row['items_of_test_set']:,}"
         systems.append(f"{row['system']} {count}{test_set}")
-    note = (
-        f"Systems were scored on different items, so their scores cannot be compared: {join_names(systems)}."
-    )
-    return [note]
+    names = join_with_commas(systems)
+    return [f"Systems were scored on different items, so their scores cannot be compared: {names}."]

@@ -101,7 +101,7 @@ def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
     return batch.compute_once("stripped character tokens", tokenize)
 
 
-def tokenize_words(
+def tokenize_texts_into_words(
     texts: Sequence[str], split_mode: int = SPLIT_AT_SPACES
 ) -> tuple[TokenSequences, PackedTexts]:
     """Split texts into words. Returns the word ids of each text and the words that the ids stand for."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_parameter_range
-from metassay.metrics.batch_tokens import tokenize_words, warn_if_language_has_no_spaces
+from metassay.metrics.batch_tokens import tokenize_texts_into_words, warn_if_language_has_no_spaces
 from metassay.metrics.kernels.meteor import compute_meteor_scores, find_unmatched_stems, find_unmatched_words
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, convert_code_points_to_texts
 from metassay.metrics.scoring_inputs import find_distinct_inputs
@@ -81,7 +81,7 @@ class Meteor(Metric):
         single_inputs = inputs.pair_outputs_with_each_reference()
         outputs = single_inputs.outputs
         references = single_inputs.references
-        tokens, words = tokenize_words(
+        tokens, words = tokenize_texts_into_words(
             [text.lower() for text in put_spaces_between_tokens(inputs.texts, tokenizer)]
         )
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.

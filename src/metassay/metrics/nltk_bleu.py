@@ -11,7 +11,7 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
-from metassay.metrics.batch_tokens import tokenize_words, warn_if_language_has_no_spaces
+from metassay.metrics.batch_tokens import tokenize_texts_into_words, warn_if_language_has_no_spaces
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.scoring_inputs import find_distinct_inputs
@@ -73,7 +73,7 @@ class NltkBleu(StatisticsMetric):
         inputs = find_distinct_inputs(batch)
 
         def tokenize() -> TokenSequences:
-            tokens, _ = tokenize_words(put_spaces_between_tokens(inputs.texts, tokenizer))
+            tokens, _ = tokenize_texts_into_words(put_spaces_between_tokens(inputs.texts, tokenizer))
             return tokens
 
         tokens = batch.compute_once(("nltk tokens", tokenizer), tokenize)

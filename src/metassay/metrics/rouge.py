@@ -17,7 +17,7 @@ from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.batch_tokens import (
     get_distinct_texts,
     replace_distinct_words,
-    tokenize_words,
+    tokenize_texts_into_words,
     warn_if_language_has_no_spaces,
 )
 from metassay.metrics.kernels.common_subsequence import compute_longest_common_subsequence_lengths
@@ -222,13 +222,13 @@ def _tokenize_for_rouge(batch: Batch, tokenizer: str, *, stemming: bool) -> Toke
     """Split the distinct texts of a batch into words, in lower case, and stem them if requested."""
     texts = get_distinct_texts(batch, lowercase=True)
     if tokenizer == UNICODE:
-        tokens, words = tokenize_words(_replace_non_word_characters_by_spaces(texts))
+        tokens, words = tokenize_texts_into_words(_replace_non_word_characters_by_spaces(texts))
     elif tokenizer == CHARACTERS:
-        tokens, words = tokenize_words(
+        tokens, words = tokenize_texts_into_words(
             _add_spaces_around_letters(_replace_non_word_characters_by_spaces(texts))
         )
     else:
-        tokens, words = tokenize_words(texts, SPLIT_AS_ROUGE)
+        tokens, words = tokenize_texts_into_words(texts, SPLIT_AS_ROUGE)
     return replace_distinct_words(tokens, words, _stem_word) if stemming else tokens
 
 

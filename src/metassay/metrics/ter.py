@@ -8,7 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric
-from metassay.metrics.batch_tokens import get_distinct_texts, tokenize_words, warn_if_language_has_no_spaces
+from metassay.metrics.batch_tokens import (
+    get_distinct_texts,
+    tokenize_texts_into_words,
+    warn_if_language_has_no_spaces,
+)
 from metassay.metrics.kernels.ter import count_ter_edits
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
@@ -109,5 +113,5 @@ def _tokenize_for_ter(batch: Batch, settings: Parameters) -> TokenSequences:
         texts = [tokenizer(text.rstrip()) for text in find_distinct_inputs(batch).texts]
     else:
         texts = list(get_distinct_texts(batch, lowercase=not settings["case_sensitive"]))
-    tokens, _ = tokenize_words(texts)
+    tokens, _ = tokenize_texts_into_words(texts)
     return tokens

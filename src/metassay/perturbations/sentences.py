@@ -246,7 +246,7 @@ class ClauseRemoval(RandomReplacement):
         """Return every clause that can be removed, with the comma before it. Clauses with quotes or brackets
         are left out.
         """
-        word_starts = [start for start, _ in _find_words_of_output(output_view)]
+        word_starts = [start for start, _ in _find_words_even_if_inexact(output_view)]
         clause_openers = _load_words_that_open_clauses(output_view.language)
         replacements = []
         for match in _CLAUSE.finditer(output_view.output):
@@ -265,7 +265,7 @@ def _count_positions_in_range(sorted_positions: list[int], start: int, end: int)
     return bisect_left(sorted_positions, end) - bisect_left(sorted_positions, start)
 
 
-def _find_words_of_output(output_view: View[str]) -> list[Span]:
+def _find_words_even_if_inexact(output_view: View[str]) -> list[Span]:
     """Find the spans of the words of an output. In a text without spaces they may be inexact."""
     if is_written_without_spaces(output_view.output, output_view.language):
         return find_words_in_text_without_spaces(output_view.output, output_view.language)
@@ -306,7 +306,7 @@ class HallucinatedClause(RandomReplacement):
         clauses = tuple(clause for clause in all_clauses if clause.strip(" ,，、") not in text)
         if not clauses:
             return []
-        word_starts = [start for start, _ in _find_words_of_output(output_view)]
+        word_starts = [start for start, _ in _find_words_even_if_inexact(output_view)]
         replacements = []
         for start, end in find_sentences(text):
             # A sentence that ends with an ellipsis is not complete.

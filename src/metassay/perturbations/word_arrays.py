@@ -19,7 +19,7 @@ CodePoints = NDArray[np.uint32]
 CharacterKinds = NDArray[np.uint8]
 
 
-class PackedTexts(NamedTuple):
+class ClassifiedTexts(NamedTuple):
     """Many texts as one array of code points (characters as numbers), with the position at which each text
     begins.
 
@@ -31,7 +31,7 @@ class PackedTexts(NamedTuple):
     kinds: CharacterKinds
 
 
-def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
+def classify_characters_of_texts(texts: Sequence[str]) -> ClassifiedTexts:
     """Concatenate texts to one array of code points."""
     # Four bytes for each character, so that positions are the same as in the text. Texts may have lone
     # surrogates, which the usual encoder refuses.
@@ -44,7 +44,7 @@ def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
     kinds[code_points] = 1  # marks the characters that occur, because a look at all of Unicode is slow
     for code_point in np.flatnonzero(kinds).tolist():
         kinds[code_point] = _classify_character(chr(code_point))
-    return PackedTexts(code_points, offsets, kinds)
+    return ClassifiedTexts(code_points, offsets, kinds)
 
 
 def _classify_character(character: str) -> int:
@@ -54,7 +54,7 @@ def _classify_character(character: str) -> int:
     return LETTER if character.isalnum() else PUNCTUATION
 
 
-def convert_code_points_to_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None]:
+def split_code_points_into_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None]:
     """Split an array of code points into texts of the given lengths. A negative length stands for None."""
     ends = np.cumsum(np.maximum(lengths, 0))
     used = code_points[: ends[-1] if ends.size else 0]

@@ -13,11 +13,11 @@ import numpy as np
 from metassay.perturbations.word_arrays import (
     SPACE,
     CharacterKinds,
+    ClassifiedTexts,
     CodePoints,
-    PackedTexts,
-    convert_code_points_to_texts,
-    convert_texts_to_code_points,
+    classify_characters_of_texts,
     find_maximum_word_count,
+    split_code_points_into_texts,
     write_word_boundaries,
 )
 from metassay.stats.arrays import BoolArray, LongArray
@@ -34,13 +34,13 @@ def remove_random_words(
     """Remove random words from texts. `get_removal_count` returns how many, given the number of words of a
     text.
     """
-    packed = convert_texts_to_code_points(texts)
+    packed = classify_characters_of_texts(texts)
     word_counts = range(int(find_maximum_word_count(packed.offsets)) + 1)
     # A table by number of words, because compiled code cannot call the Python function.
     removed_counts = np.fromiter(map(get_removal_count, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _remove_words_from_texts(packed, random_keys, removed_counts, output)
-    return convert_code_points_to_texts(output, lengths)
+    return split_code_points_into_texts(output, lengths)
 
 
 def insert_random_words(
@@ -49,23 +49,23 @@ def insert_random_words(
     """Insert random words of a vocabulary at `strength` random positions in each text."""
     if not vocabulary:
         return [None] * len(texts)
-    packed = convert_texts_to_code_points(texts)
-    packed_vocabulary = convert_texts_to_code_points(vocabulary)
+    packed = classify_characters_of_texts(texts)
+    packed_vocabulary = classify_characters_of_texts(vocabulary)
     can_append = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
     longest_word = int(np.diff(packed_vocabulary.offsets).max())
     # Room for the longest word and a space at every insertion: the kernel cannot enlarge the array.
     size = packed.code_points.size + len(texts) * strength * (longest_word + 1)
     output = np.empty(size, np.uint32)
     lengths = _insert_words_into_texts(packed, random_keys, packed_vocabulary, can_append, strength, output)
-    return convert_code_points_to_texts(output, lengths)
+    return split_code_points_into_texts(output, lengths)
 
 
 def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) -> list[str | None]:
     """Swap two random, different words of each text. This is repeated `strength` times."""
-    packed = convert_texts_to_code_points(texts)
+    packed = classify_characters_of_texts(texts)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _swap_words_in_texts(packed, random_keys, strength, output)
-    return convert_code_points_to_texts(output, lengths)
+    return split_code_points_into_texts(output, lengths)
 
 
 @kernel
@@ -81,7 +81,7 @@ def _copy_code_points(
 
 @kernel
 def _remove_words_from_texts(
-    texts: PackedTexts, random_keys: Keys, removed_counts: LongArray, output: CodePoints
+    texts: ClassifiedTexts, random_keys: Keys, removed_counts: LongArray, output: CodePoints
 ) -> LongArray:
     """Remove random words from each text, and write the results to an array. `removed_counts[n]` words are
     removed from a text of n words.
@@ -161,9 +161,9 @@ def _copy_text_without_words(
 
 @kernel
 def _insert_words_into_texts(
-    texts: PackedTexts,
+    texts: ClassifiedTexts,
     random_keys: Keys,
-    vocabulary: PackedTexts,
+    vocabulary: ClassifiedTexts,
     can_append: LongArray,
     strength: int,
     output: CodePoints,
@@ -214,7 +214,7 @@ def _insert_words_into_texts(
 
 @kernel
 def _swap_words_in_texts(
-    texts: PackedTexts, random_keys: Keys, strength: int, output: CodePoints
+    texts: ClassifiedTexts, random_keys: Keys, strength: int, output: CodePoints
 ) -> LongArray:
     """Swap random pairs of words in each text, and write the results to an array."""
     lengths = np.empty(random_keys.size, np.int64)

@@ -33,7 +33,7 @@ from metassay.results.aggregate import (
     AggregatedSystem,
     AggregationPair,
     DownsampledAgreement,
-    HumanAgreement,
+    HumanCorrelation,
 )
 from metassay.results.verdict import Claim
 
@@ -186,7 +186,7 @@ def _describe_best_human_correlation(aggregate_report: AggregateReport) -> list[
     return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]
 
 
-def list_correlations_with_human_scores(aggregate_result: AggregateContent) -> Sequence[HumanAgreement]:
+def list_correlations_with_human_scores(aggregate_result: AggregateContent) -> Sequence[HumanCorrelation]:
     """Return the correlations of system scores with human scores: averages over test sets if there are any,
     or else those of each test set.
     """
@@ -305,7 +305,7 @@ def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]
 
 
 def _add_metric_labels_to_rows(
-    rows: Sequence[DownsampledAgreement | HumanAgreement], metric_labels: MetricLabels
+    rows: Sequence[DownsampledAgreement | HumanCorrelation], metric_labels: MetricLabels
 ) -> list[Row]:
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in rows]
 

@@ -11,7 +11,7 @@ from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.prior_evidence import get_published_spa_of_neural_metric
 from metassay.reporting.wording import (
     Sentence,
-    find_task,
+    find_installed_task,
     format_accuracy,
     format_count,
     format_number,
@@ -112,7 +112,7 @@ def _warn_if_neural_metrics_rank_systems_better(assay_report: AssayReport) -> Se
     of WMT23: the intervals of all metrics lie below the published value.
     """
     comparison = assay_report.result.human_comparison
-    task = find_task(assay_report.result.task)
+    task = find_installed_task(assay_report.result.task)
     if comparison is None or comparison.by_spa is None or task is None or not task.has_prior_evidence:
         return None
     ranked = [row for row in comparison.metrics if row.spa is not None]

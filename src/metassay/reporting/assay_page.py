@@ -30,7 +30,7 @@ from metassay.reporting.verdict_lines import (
     list_closing_lines_of_verdict,
     list_opening_lines_of_verdict,
 )
-from metassay.reporting.wording import find_task
+from metassay.reporting.wording import find_installed_task
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 
@@ -61,7 +61,7 @@ def build_assay_page(
     `manifest` come from the run folder.
     """
     assay_report = prepare_assay_report(assay_result, wrong_pairs=wrong_pairs, manifest=manifest)
-    task = find_task(assay_result.task)
+    task = find_installed_task(assay_result.task)
     verdict = assay_report.result.verdict
     questions = build_question_table(verdict, assay_report.labels, assay_result.task)
     return Page(

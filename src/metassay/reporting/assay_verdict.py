@@ -13,7 +13,7 @@ from metassay.reporting.prior_evidence import (
 from metassay.reporting.verdict_lines import describe_purpose_of_question, get_output_noun
 from metassay.reporting.wording import (
     HUMAN_PAIRS,
-    find_task,
+    find_installed_task,
     format_accuracy,
     format_count,
     format_number,
@@ -403,7 +403,7 @@ def _describe_published_results_of_metrics(
     """Say which metrics ranked systems well in the WMT tasks of 2021 to 2023. The list is empty unless the
     data are translations without human scores.
     """
-    task = find_task(assay_report.result.task)
+    task = find_installed_task(assay_report.result.task)
     if _has_human_scores(assay_report) or task is None or not task.has_prior_evidence:
         return []
     return [
@@ -429,7 +429,7 @@ def _suggest_collecting_human_ratings(assay_report: AssayReport) -> Claim | None
     result = assay_report.result
     if _has_human_scores(assay_report) or result.pairs_from not in {"rule", "model"}:
         return None
-    task = find_task(result.task)
+    task = find_installed_task(result.task)
     if task is not None and task.is_ranking:
         return None
     items = min(RATED_ITEMS, result.items)

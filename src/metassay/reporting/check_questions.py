@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from metassay.reporting.check_judge_questions import list_questions_about_judges
-from metassay.reporting.wording import find_task, format_count, format_number, format_plural
+from metassay.reporting.wording import find_installed_task, format_count, format_number, format_plural
 from metassay.results.check import (
     DATA,
     PAIRS,
@@ -49,7 +49,7 @@ def _list_questions_about_metrics(check_result: CheckContent) -> list[CheckedQue
         _build_question_on_error_detection(check_result),
         _build_question_on_better_system(check_result),
     ]
-    task = find_task(check_result.task)
+    task = find_installed_task(check_result.task)
     if task is None or not task.is_ranking:
         questions += [
             _build_question_on_metric_ranking(check_result),

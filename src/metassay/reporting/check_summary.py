@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from metassay.data.verdicts import ONLY_JUDGE
-from metassay.reporting.wording import find_task, format_count, format_plural, join_first_names, join_names
+from metassay.reporting.wording import (
+    find_installed_task,
+    format_count,
+    format_plural,
+    join_first_names,
+    join_names,
+)
 from metassay.results.check import PAIRS, SCORES, VERDICTS, CheckContent, CheckedVerdicts
 from metassay.results.data_summary import HIGHER, LOWER, ScoreSummary
 from metassay.results.verdict import Claim
@@ -45,7 +51,7 @@ def join_names_with_counts(counts: Mapping[str, object]) -> str:
 
 def _summarize_dataset_of_outputs(check_result: CheckContent) -> list[str]:
     """Summarise a data set of outputs or pairs: systems, items, references, languages and human scores."""
-    task = find_task(check_result.task)
+    task = find_installed_task(check_result.task)
     title = str(check_result.task) if task is None else task.title
     facts = [format_plural(len(check_result.systems), "system"), format_plural(check_result.items, "item")]
     if check_result.kind == PAIRS:

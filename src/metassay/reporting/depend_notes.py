@@ -19,7 +19,7 @@ def list_notes_on_metrics_with_missing_data(
     for dataset, analysis in analyses.items():
         for metric, missing_scores in sorted(analysis.left_out.items()):
             notes.append(
-                f"{dataset}: {metric} was left out because {_describe_missing_scores(missing_scores)}."
+                f"{dataset}: {metric} was left out because {_explain_missing_scores(missing_scores)}."
             )
         unclear = {entry.metric: entry.unclear_because for entry in analysis.metrics if entry.unclear_because}
         if len(unclear) < len(analysis.metrics):  # otherwise the first sentence of the result says it
@@ -35,7 +35,7 @@ def list_notes_on_metrics_with_missing_data(
     return notes
 
 
-def _describe_missing_scores(missing_scores: MissingScores | InputError) -> str:
+def _explain_missing_scores(missing_scores: MissingScores | InputError) -> str:
     if missing_scores is MissingScores.ALL_OUTPUTS:
         return "no output has both scores"
     if missing_scores is MissingScores.ALL_GROUPS_BUT_ONE:

@@ -9,7 +9,7 @@ import msgspec
 
 from metassay.reporting.dashboard_frame import render_dashboard_page
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import find_task, format_count
+from metassay.reporting.wording import find_installed_task, format_count
 from metassay.results.overview import OverviewContent, RunSummary
 
 STATES_WITHOUT_ANSWER = {"running": "not finished yet", "finished": "no answer"}
@@ -46,7 +46,7 @@ def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> dict[str, Any]:
     """Build the table row of a run. Its numbers of items, outputs and pairs are given as numbers for sorting,
     and as text.
     """
-    task = find_task(run.task)
+    task = find_installed_task(run.task)
     numbers = []
     for number in (run.items, run.outputs, run.pairs):
         numbers.append((number, "" if number is None else format_count(number)))

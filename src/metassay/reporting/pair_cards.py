@@ -14,8 +14,8 @@ from metassay.reporting.word_edits import (
     format_score,
     list_rank_changes_of_documents,
 )
-from metassay.reporting.wording import find_task, format_count
-from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair
+from metassay.reporting.wording import find_installed_task, format_count
+from metassay.results.pair_explorer import MetricPairScores, PairQuery, StoredPair
 
 OUTCOME_MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
 UNDEFINED_MARK = ("undefined", "?")
@@ -72,7 +72,7 @@ def build_pair_card(
         return card
     texts = (pair.output[:LONGEST_TEXT], pair.worse_output[:LONGEST_TEXT])
     card["edits"] = find_word_edits_between_texts(*texts)
-    task_definition = find_task(task)
+    task_definition = find_installed_task(task)
     if references and task_definition is not None and task_definition.shows_word_alignment:
         card["alignments"] = [align_with_reference(references[0], text) for text in texts]
     for text in (pair.output, pair.worse_output):
@@ -83,7 +83,7 @@ def build_pair_card(
     return card
 
 
-def _format_metric_scores_of_pair(scores_of_pair: PairScores, metric_label: str) -> dict[str, str]:
+def _format_metric_scores_of_pair(scores_of_pair: MetricPairScores, metric_label: str) -> dict[str, str]:
     """Build the values that the dashboard shows for a metric on a pair of outputs: both scores, and whether
     it prefers the better output.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metassay.meta.people.caveats import (
     MissingSpans,
-    PermutationPValues,
+    PermutedMetrics,
     RankingCaveat,
     ReplacedMetaMetrics,
     SmallContexts,
@@ -35,7 +35,7 @@ def _describe_caveat_of_dataset(caveat: RankingCaveat, human: str) -> str:
                 f"there is only one system, so metrics are ranked by {substitute} over items instead of "
                 f"{', '.join(replaced)}"
             )
-        case PermutationPValues():
+        case PermutedMetrics():
             metrics = "all metrics" if caveat.metrics is None else ", ".join(caveat.metrics)
             return (
                 f"the p-values of {caveat.meta_metric.upper()} for {metrics} come from {caveat.permutations} "

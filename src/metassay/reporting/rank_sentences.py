@@ -117,7 +117,7 @@ def _compare_best_metric_with_constant_score(
     scope = rank_report.name_dataset_and_context(ranking)
     label = rank_report.labels[best_metric.metric]
     value = format_metric_value(ranking, best_metric)
-    constant = _format_value(ranking, ranking.constant_value)
+    constant = _format_ranking_value(ranking, ranking.constant_value)
     has_others = any(metric.uninformed for metric in ranking.metrics)
     no_metric = "No metric that rates single outputs" if has_others else "No metric"
     if (best_metric.value or 0.0) > (ranking.constant_value or 0.0):
@@ -300,14 +300,14 @@ def list_reasons_to_doubt_ranking(ranking: Ranking, rank_report: RankReport) -> 
 
 def format_metric_value(ranking: Ranking, metric: RankedMetric) -> str:
     """Write the value of a metric with its interval: `SPA 0.95 (95 % interval 0.91–0.97)`."""
-    value = f"{get_meta_metric_label(ranking.meta_metric)} {_format_value(ranking, metric.value)}"
+    value = f"{get_meta_metric_label(ranking.meta_metric)} {_format_ranking_value(ranking, metric.value)}"
     if metric.low is None or metric.high is None:
         return value
-    ends = f"{_format_value(ranking, metric.low)}–{_format_value(ranking, metric.high)}"
+    ends = f"{_format_ranking_value(ranking, metric.low)}–{_format_ranking_value(ranking, metric.high)}"
     return f"{value} (95 % interval {ends})"
 
 
-def _format_value(ranking: Ranking, value: float | None) -> str:
+def _format_ranking_value(ranking: Ranking, value: float | None) -> str:
     """Write a value of a ranking with as many decimals as the widths of its intervals justify."""
     return format_number(value, digits=choose_decimals_for_ranking_values(ranking))
 

@@ -10,7 +10,7 @@ from metassay.reporting.labels_saved_sentences import RATED_ITEMS, format_equiva
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     choose_decimals_for_percentage,
-    find_task,
+    find_installed_task,
     format_number,
     format_percent,
     format_percent_interval,
@@ -139,7 +139,7 @@ def _describe_baseline_value_of_claim(claim: Claim) -> str | None:
 
 def write_question_title(question: Question, task_name: str) -> str:
     """Write the title of a question that users ask about metrics, such as `Rank systems as people do`."""
-    task = find_task(task_name)
+    task = find_installed_task(task_name)
     output = "output" if task is None else task.output_noun
     return _QUESTION_TITLES[question].format(output=output, outputs=get_output_noun(task_name))
 
@@ -154,5 +154,5 @@ def describe_purpose_of_question(question: Question, task_name: str) -> str:
 
 def get_output_noun(task_name: str) -> str:
     """Return the plural noun for the outputs of a task, such as `translations`."""
-    task = find_task(task_name)
+    task = find_installed_task(task_name)
     return "outputs" if task is None else task.output_noun_plural

@@ -49,7 +49,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Alignment:
+class AlignedOutput:
     """An output aligned word by word with its reference, and the errors that the word error rate counts."""
 
     edits: list[Edit]
@@ -99,7 +99,7 @@ def count_edited_words(edits: Sequence[Edit]) -> dict[EditKind, int]:
     return dict(totals)
 
 
-def align_with_reference(reference: str, output: str) -> Alignment:
+def align_with_reference(reference: str, output: str) -> AlignedOutput:
     """Align an output with its reference, and describe its errors in words."""
     edits = find_word_edits_between_texts(reference, output)
     counts = count_edited_words(edits)
@@ -108,7 +108,7 @@ def align_with_reference(reference: str, output: str) -> Alignment:
         if kind in counts:
             plural = "" if counts[kind] == 1 else "s"
             errors.append(f"{counts[kind]} {name}{plural}")
-    return Alignment(edits, ", ".join(errors) or "no errors")
+    return AlignedOutput(edits, ", ".join(errors) or "no errors")
 
 
 def list_rank_changes_of_documents(

@@ -26,7 +26,7 @@ HUMAN_PAIRS = "human pairs"
 _PAIR_PHRASES = {"rule": PERTURBED_PAIRS, "model": PERTURBED_PAIRS, "people": HUMAN_PAIRS}
 
 
-def find_task(task_name: str | None) -> Task | None:
+def find_installed_task(task_name: str | None) -> Task | None:
     """Find a task, such as translation, by its name. None if it belongs to a plug-in that is not
     installed.
     """

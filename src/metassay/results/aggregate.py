@@ -77,7 +77,7 @@ class DownsampledAgreement(msgspec.Struct, frozen=True):
     high: float | None
 
 
-class HumanAgreement(msgspec.Struct, frozen=True):
+class HumanCorrelation(msgspec.Struct, frozen=True):
     """The correlation over systems of one kind of system scores with mean human scores, on one test set or as
     a mean over all.
     """
@@ -99,7 +99,7 @@ class AggregateContent(ResultStruct, frozen=True, kw_only=True):
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
     downsampled: list[DownsampledAgreement]
-    human: list[HumanAgreement]
+    human: list[HumanCorrelation]
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
     verdict: list[Claim] = msgspec.field(default_factory=list)

@@ -244,7 +244,7 @@ class ContextException(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class OverallRecommendation(msgspec.Struct, frozen=True, kw_only=True):
     """The metric that is recommended over all outputs, the metrics that are not shown to be worse, and the
     contexts with another recommendation.
     """
@@ -323,7 +323,7 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
     variation_p: dict[str, dict[str, Share]] = msgspec.field(default_factory=dict)
 
 
-class MetricChoice(msgspec.Struct, frozen=True, kw_only=True):
+class BestMetric(msgspec.Struct, frozen=True, kw_only=True):
     """The metric that is best by one criterion, for example by soft pairwise accuracy."""
 
     metric: str
@@ -388,7 +388,7 @@ class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
     corrected_high: float | None
 
 
-class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
+class RankingAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How similar three rankings of the metrics are: by accuracy on outputs that were made worse, by accuracy
     on outputs with different human scores, and by soft pairwise accuracy (SPA) on systems.
     """
@@ -399,7 +399,7 @@ class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
     human_with_spa: OrderAgreement = msgspec.field(name="pairs_spa")
 
 
-class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
+class SecondSampleCeiling(msgspec.Struct, frozen=True, kw_only=True):
     """How well a second sample of human scores of the same size would agree with the first, as a ceiling for
     metrics.
     """
@@ -448,15 +448,15 @@ class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
     systems: Count | None
     segments: Count | None
     followed: bool
-    by_perturbed_pairs: MetricChoice = msgspec.field(name="by_rule")
+    by_perturbed_pairs: BestMetric = msgspec.field(name="by_rule")
     by_human_pairs: HumanChoice = msgspec.field(name="by_people")
-    by_spa: MetricChoice | None
+    by_spa: BestMetric | None
     by_labels_saved: SavingChoice | None = None
     spa_constant: Share | None = None
     """SPA of a metric that gives all outputs the same score: what needs no skill."""
     metrics: list[HumanAccuracy]
-    agreement: HumanAgreement
-    ceiling: HumanCeiling
+    agreement: RankingAgreement
+    ceiling: SecondSampleCeiling
     contexts: dict[str, list[ContextHumanAgreement]]
 
 
@@ -584,7 +584,7 @@ class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
     overall: list[GlobalAccuracy] = msgspec.field(name="global")
     sentinels: list[MetricAccuracy]
     confounding: list[MetricConfounding]
-    answer: Answer | None
+    answer: OverallRecommendation | None
     human_comparison: HumanComparison | None = msgspec.field(name="people")
     recommendation: dict[str, dict[str, Recommendation]]
     cost_class: dict[str, str]

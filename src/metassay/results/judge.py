@@ -55,7 +55,7 @@ class JudgeEntry(msgspec.Struct, frozen=True):
     """95 % intervals of the other measures, by name."""
 
 
-class ContextAccuracy(msgspec.Struct, frozen=True):
+class JudgeContextAccuracy(msgspec.Struct, frozen=True):
     """The accuracy of a judge in one context, such as a domain."""
 
     judge: str
@@ -136,7 +136,7 @@ class JudgeContent(ResultStruct, frozen=True, kw_only=True):
     compares_items: bool = False
     """Whether each item has one output, so that grades of outputs of different items are compared."""
     judges: list[JudgeEntry]
-    contexts: dict[str, list[ContextAccuracy]]
+    contexts: dict[str, list[JudgeContextAccuracy]]
     alt_test: list[AlternativeTestEntry]
     self_preference: list[SelfPreference]
     drift: list[AccuracyDrift]

@@ -7,7 +7,7 @@ import msgspec
 from metassay.results.base import ResultStruct
 
 
-class MetricAccuracy(msgspec.Struct, frozen=True):
+class OverallAccuracy(msgspec.Struct, frozen=True):
     """The accuracy of a metric over all outputs of a run, with its 95 % interval."""
 
     metric: str
@@ -30,7 +30,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     pairs_from: str | None = None
     """How the pairs were made: `perturbed`, `human` or `given`."""
     answer: str | None = None
-    metrics: list[MetricAccuracy] = []
+    metrics: list[OverallAccuracy] = []
     has_report: bool = False
     has_pairs: bool = False
     error: str | None = None

@@ -83,7 +83,7 @@ class PairQuery:
 
 
 @dataclass(frozen=True)
-class PairScores:
+class MetricPairScores:
     """The scores that a metric gave to the two outputs of a pair, and whether the metric ordered the pair
     correctly.
     """
@@ -111,7 +111,7 @@ class StoredPair:
     contexts: Mapping[str, str] = field(default_factory=dict)
     human_scores: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     """By name, the human scores of the output and of the worse output."""
-    metric_scores: Mapping[str, PairScores] = field(default_factory=dict)
+    metric_scores: Mapping[str, MetricPairScores] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.results.assay import Answer, HumanComparison, MetricRobustness, Recommendation, SharedErrors
+from metassay.results.assay import (
+    HumanComparison,
+    MetricRobustness,
+    OverallRecommendation,
+    Recommendation,
+    SharedErrors,
+)
 from metassay.results.base import ResultStruct
 from metassay.results.verdict import Claim
 
@@ -17,7 +23,7 @@ class RecommendContent(ResultStruct, frozen=True, kw_only=True):
     `seconds` are seconds per 1,000 outputs, for information: no choice depends on them.
     """
 
-    answer: Answer | None
+    answer: OverallRecommendation | None
     recommendation: dict[str, dict[str, Recommendation]]
     robust_choice: dict[str, str | None]
     robustness: dict[str, list[MetricRobustness]]

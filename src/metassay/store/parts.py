@@ -89,11 +89,11 @@ def hash_bytes(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def make_safe_file_name(text: str) -> str:
+def make_short_file_name(text: str) -> str:
     """Replace characters that are not allowed in file names, such as brackets, and shorten the text to at
     most 60 characters.
 
-    >>> make_safe_file_name("chrF(word_order=2)")
+    >>> make_short_file_name("chrF(word_order=2)")
     'chrf-word_order-2'
     """
     # Lower case, because some file systems do not distinguish case.

@@ -17,7 +17,7 @@ from metassay.store.parts import (
     PartIndex,
     encode_table_as_parquet,
     hash_bytes,
-    make_safe_file_name,
+    make_short_file_name,
     read_parquet_file,
 )
 from metassay.store.remote import convert_to_local_path
@@ -94,5 +94,5 @@ def _make_score_file_name(metric: Metric, batch_number: int) -> str:
     parameters and version.
     """
     return (
-        f"part-{make_safe_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"
+        f"part-{make_short_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"
     )

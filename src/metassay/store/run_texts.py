@@ -12,7 +12,7 @@ from metassay.store.parts import (
     PartIndex,
     encode_table_as_parquet,
     hash_bytes,
-    make_safe_file_name,
+    make_short_file_name,
     read_parquet_file,
 )
 
@@ -59,7 +59,7 @@ class RunTexts:
         """Return the file name of the list of texts with this name, without the checksum."""
         # The first word is the spec of the perturbation. It is only for people; the hash identifies the
         # texts.
-        readable_name = make_safe_file_name(name.partition(" ")[0])
+        readable_name = make_short_file_name(name.partition(" ")[0])
         return f"texts-{readable_name}-{hash_bytes(f'{name} {self.dependencies}'.encode())}"
 
 

@@ -187,12 +187,12 @@ def _hash_files_at_location(location: str | None) -> str | None:
     for file in files:
         status = file.stat()
         digest.update(f"{file.name}\0".encode())
-        digest.update(_hash_file(file, status.st_size, status.st_mtime_ns))
+        digest.update(_hash_file_cached(file, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()
 
 
 @functools.lru_cache(maxsize=256)
-def _hash_file(file: Path, file_size: int, modification_time: int) -> bytes:
+def _hash_file_cached(file: Path, file_size: int, modification_time: int) -> bytes:
     """Return a hash of the content of a file. It is computed again only if the size or the modification time
     changes.
     """

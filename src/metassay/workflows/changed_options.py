@@ -72,7 +72,9 @@ def _describe_changed_options(
         if name == "human" and None in (before, after):
             continue
         if _sort_if_list(before) != _sort_if_list(after):
-            changes.append(f"{name}: {_format_value(before)} before, {_format_value(after)} now")
+            changes.append(
+                f"{name}: {_format_option_value(before)} before, {_format_option_value(after)} now"
+            )
     return changes
 
 
@@ -107,7 +109,7 @@ def _sort_if_list(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, list) else value
 
 
-def _format_value(value: Any) -> str:
+def _format_option_value(value: Any) -> str:
     """Write the value of an option as text."""
     if isinstance(value, bool):
         text = "yes" if value else "no"

@@ -13,7 +13,7 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_saving_most_labels
+from metassay.meta.decisions.metric_choice import LabelSavingChoice, choose_metric_saving_most_labels
 from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import replace_options_parameter_by_keywords, split_comma_separated_names
@@ -198,7 +198,7 @@ def _create_or_resume_run_folder(
 
 
 def _estimate_human_scores_by_context(
-    labelled_data: LabelledData, metric_choice: MetricChoice, target: str, options: EstimateOptions
+    labelled_data: LabelledData, metric_choice: LabelSavingChoice, target: str, options: EstimateOptions
 ) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
     """Estimate the human scores of all systems within each context, such as a domain, that has enough rated
     items. Returns also notes on contexts that are left out.

@@ -25,7 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, InputLocation, MetassayError
-from metassay.results.pair_explorer import ContextAccuracy, PairScores, StoredPair
+from metassay.results.pair_explorer import ContextAccuracy, MetricPairScores, StoredPair
 from metassay.stats.arrays import pack_codes_into_two_bits, unpack_codes_from_two_bits
 from metassay.store.run_folder import RunFolder, read_manifest
 
@@ -323,7 +323,7 @@ def _combine_rows_to_output_pair(
             human_scores[human] = (value, pair_row.get(f"human_worse/{human}"))
     metric_scores = {}
     for metric in metrics:
-        metric_scores[metric] = PairScores(
+        metric_scores[metric] = MetricPairScores(
             outcome=pair_row.get(f"outcome/{metric}"),
             output=pair_row.get(f"score/{metric}"),
             worse_output=pair_row.get(f"worse_score/{metric}"),

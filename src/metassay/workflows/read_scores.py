@@ -36,7 +36,7 @@ from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import score_rows
-from metassay.errors import InputError, InputLocation, UnknownName, join_names
+from metassay.errors import InputError, InputLocation, UnknownName, join_with_commas
 from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
@@ -272,7 +272,9 @@ def _compute_missing_metrics(
     except InputError as error:
         similar_columns = _find_columns_of_metrics_with_reference(missing_metrics, table)
         if similar_columns:
-            remedy = f"To use the scores in the data, name their columns: {join_names(similar_columns)}."
+            remedy = (
+                f"To use the scores in the data, name their columns: {join_with_commas(similar_columns)}."
+            )
             raise InputError(error.message, location=error.location, remedy=remedy) from error
         raise
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
@@ -304,8 +306,8 @@ def _warn_of_languages_compared_together(table: pl.DataFrame, languages: Sequenc
     if len(distinct) < 2 or select_columns_by_name(table.columns, ["lp"]):
         return []
     note = (
-        f"Outputs in several languages ({join_names(distinct)}) are compared together, although people may"
-        " use other scales for each. To compare each by itself, name the column of languages lp."
+        f"Outputs in several languages ({join_with_commas(distinct)}) are compared together, although people"
+        " may use other scales for each. To compare each by itself, name the column of languages lp."
     )
     return [note]
 

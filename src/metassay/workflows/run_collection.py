@@ -14,7 +14,7 @@ import msgspec
 
 from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, format_path_for_user
 from metassay.results.assay import AssayContent
-from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
+from metassay.results.overview import OverallAccuracy, OverviewContent, RunChange, RunSummary
 from metassay.results.verdict import Claim
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import download_run_if_remote, download_runs_if_remote
@@ -212,7 +212,7 @@ def _add_results_of_run_to_summary(summary: RunSummary, run_folder: RunFolder) -
         return msgspec.structs.replace(summary, answer=_read_first_conclusion(run_folder, summary.command))
     result = run_folder.read_result(RESULT, AssayContent)
     metrics = [
-        MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
+        OverallAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
         for row in result.overall
     ]
     return msgspec.structs.replace(

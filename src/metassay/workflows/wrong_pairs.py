@@ -202,7 +202,7 @@ def _build_misordered_pair_example(
     if dataset.task_definition.is_ranking:
         output = list(pair_texts["output"])[:SHOWN_DOCUMENTS]
         worse = list(pair_texts["worse"])[:SHOWN_DOCUMENTS]
-        grades = _find_relevance_grades(dataset, pair_texts["item"], {*output, *worse})
+        grades = _find_grades_of_documents(dataset, pair_texts["item"], {*output, *worse})
         return WrongPair(
             item=pair_texts["item"],
             system=pair_texts["system"],
@@ -233,7 +233,7 @@ def _build_misordered_pair_example(
     )
 
 
-def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
+def _find_grades_of_documents(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
     """Return the relevance grades of documents for an item (a query)."""
     if dataset.qrels is None:
         return {}

@@ -27,7 +27,7 @@ from metassay.meta.contexts.h2 import (
     estimate_split_half_ranking_reliability,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
-from metassay.results.assay import Answer, ContextException, MetricLead
+from metassay.results.assay import ContextException, MetricLead, OverallRecommendation
 from metassay.stats.bootstrap import ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7])
@@ -199,4 +199,4 @@ def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
         recommendation, make_claims(leads=leads), OverallMetricChoice("a"), ["a", "b", "c"]
     )
     exception = ContextException(column="domain", context="talk", metric="c")
-    assert found == Answer(metric="a", top_group=["a", "c"], exceptions=[exception])
+    assert found == OverallRecommendation(metric="a", top_group=["a", "c"], exceptions=[exception])

@@ -27,7 +27,7 @@ from metassay.data.readers.json_tables import (
 from metassay.data.readers.pearmut import is_pearmut_file, read_pearmut_annotations
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import read_table
-from metassay.errors import InputError, InputLocation, join_names
+from metassay.errors import InputError, InputLocation, join_with_commas
 
 Span = tuple[int, int]
 SPANS_DTYPE = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64}))
@@ -91,7 +91,8 @@ def _read_error_spans_from_table(path: str) -> pl.DataFrame:
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
         return _merge_error_spans_by_rater(without_tags, spans)
     raise InputError(
-        f"there are no error spans (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
+        f"there are no error spans (looked for {_KNOWN_FORMS}; "
+        f"there are: {join_with_commas(table.columns)}).",
         location=InputLocation(path),
     )
 

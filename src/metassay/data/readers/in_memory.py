@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.errors import InputError, join_names
+from metassay.errors import InputError, join_with_commas
 
 _NOT_A_TABLE = "a table was expected, not a single column."
 
@@ -52,7 +52,7 @@ def _convert_pandas_frame(source: Any) -> pl.DataFrame:
     index = [str(name) for name in source.index.names if name is not None and name not in source.columns]
     if index:
         raise InputError(
-            f"the index of the data frame ({join_names(index)}) is not read.",
+            f"the index of the data frame ({join_with_commas(index)}) is not read.",
             remedy="Pass frame.reset_index(), or frame.reset_index(drop=True) if the index is not needed.",
         )
     return _convert_pandas_columns({str(name): source[name] for name in source.columns})

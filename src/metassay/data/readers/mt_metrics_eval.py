@@ -37,7 +37,7 @@ from metassay.data.readers.mt_metrics_eval_texts import (
     read_segment_lines,
     read_texts,
 )
-from metassay.errors import InputError, InputLocation, UnknownName, join_names
+from metassay.errors import InputError, InputLocation, UnknownName, join_with_commas
 
 # The shared task's standard reference by test set and language pair, if it is not `refA`.
 STANDARD_REFERENCES = {
@@ -147,7 +147,7 @@ class _LanguagePair:
 
 def has_test_sets(folder: str | Path) -> bool:
     """Return whether a folder is, or contains, a test set in the layout of mt-metrics-eval."""
-    return bool(_list_test_sets(Path(folder)))
+    return bool(_find_test_set_folders(Path(folder)))
 
 
 def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) -> list[RawTable]:
@@ -156,7 +156,7 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
     `reference` names the references to use instead of the standard ones.
     """
     tables = []
-    test_sets = _list_test_sets(Path(folder))
+    test_sets = _find_test_set_folders(Path(folder))
     for test_set, lp in _list_language_pairs(test_sets):
         if _has_scores_or_texts(test_set, lp):
             table = _read_language_pair(
@@ -181,7 +181,7 @@ def read_marked_errors(
     If people left several rating files, that of the human score `human_score` is read, else the first.
     """
     marked_errors = []
-    test_sets = _list_test_sets(Path(folder))
+    test_sets = _find_test_set_folders(Path(folder))
     for test_set, lp in _list_language_pairs(test_sets):
         files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
         if not files:
@@ -200,7 +200,7 @@ def read_marked_errors(
     return marked_errors
 
 
-def _list_test_sets(folder: Path) -> list[Path]:
+def _find_test_set_folders(folder: Path) -> list[Path]:
     """Return all test sets that a folder contains, including the folder itself if it is one."""
     if not folder.is_dir():
         return []
@@ -428,7 +428,7 @@ def _read_language_pair_by_document(
     notes = _describe_which_metrics_were_read(language_pair, references)
     notes.append(f"{language_pair.lp}: people scored documents, so each row is a document, not a segment.")
     if averaged:
-        names = join_names(averaged)
+        names = join_with_commas(averaged)
         notes.append(f"{language_pair.lp}: documents have the mean of their segments' scores in {names}.")
     return RawTable(file, table, notes=tuple(notes), human_columns=tuple(human_scores))
 

@@ -11,7 +11,7 @@ from metassay.data import cells
 from metassay.data.readers.files import read_text
 from metassay.data.readers.json_tables import parse_json_lines
 from metassay.data.readers.sample_columns import choose_unused_column_name
-from metassay.errors import InputError, InputLocation, join_names
+from metassay.errors import InputError, InputLocation, join_with_commas
 
 # Columns that identify an output.
 OUTPUT_KEY = ["system", "seg_id"]
@@ -82,7 +82,7 @@ def _read_text_field(path: Path, json_field: str) -> list[str | None]:
     table = parse_json_lines(read_text(str(path)), file=str(path))
     if json_field not in table.columns:
         raise InputError(
-            f"its objects have no field {json_field!r} (there are: {join_names(table.columns)}).",
+            f"its objects have no field {json_field!r} (there are: {join_with_commas(table.columns)}).",
             location=InputLocation(str(path)),
         )
     return cells.check_text_column(table[json_field], str(path)).to_list()

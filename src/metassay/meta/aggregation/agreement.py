@@ -28,7 +28,7 @@ from metassay.results.aggregate import (
     AggregatedSystem,
     AggregationPair,
     DownsampledAgreement,
-    HumanAgreement,
+    HumanCorrelation,
 )
 from metassay.results.base import none_if_nan
 from metassay.stats.resampling import draw_random_segment_subsets
@@ -51,7 +51,7 @@ class AggregationComparison:
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
     downsampled: list[DownsampledAgreement]
-    human: list[HumanAgreement]
+    human: list[HumanCorrelation]
 
 
 def compare_ways_to_aggregate_scores(
@@ -208,13 +208,13 @@ def _correlate_with_human_scores(
     metrics: Sequence[StatisticsMetric],
     systems_by_metric: SystemsByMetric,
     resampling: ResamplingSettings,
-) -> list[HumanAgreement]:
+) -> list[HumanCorrelation]:
     """Correlate system scores with mean human scores on each test set, and average the correlations.
 
     A test set needs at least two rated systems.
     """
     human_names = sorted({name for cube in score_cubes for name in cube.human_scores})
-    rows: list[HumanAgreement] = []
+    rows: list[HumanCorrelation] = []
     for human in human_names:
         rated_cubes = [cube for cube in score_cubes if _count_rated_systems(cube, human) >= 2]
         for metric in metrics:
@@ -273,7 +273,7 @@ def _correlate_with_human_scores_on_test_set(
 
 def _list_correlations_with_human_scores(
     human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
-) -> list[HumanAgreement]:
+) -> list[HumanCorrelation]:
     """List the correlations with human scores on each test set, and their mean."""
     rows = []
     for aggregation in AGGREGATIONS:
@@ -282,14 +282,14 @@ def _list_correlations_with_human_scores(
             correlation = correlations.by_aggregation[aggregation]
             if not math.isnan(correlation):
                 defined.append(correlation)
-            row = HumanAgreement(
+            row = HumanCorrelation(
                 human_column, metric, aggregation, group, correlations.systems, none_if_nan(correlation)
             )
             rows.append(row)
         if defined:
             system_count = sum(correlations.systems for correlations in correlations_by_test_set.values())
             mean = float(np.mean(defined))
-            rows.append(HumanAgreement(human_column, metric, aggregation, MEAN_GROUP, system_count, mean))
+            rows.append(HumanCorrelation(human_column, metric, aggregation, MEAN_GROUP, system_count, mean))
     return rows
 
 

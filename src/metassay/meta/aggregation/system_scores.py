@@ -153,9 +153,9 @@ def _compute_scores_of_systems_with_same_segments(
     for position, system in enumerate(systems_with_same_segments.rows):
         if segment_count > 1:
             standard_errors = StandardErrors(
-                corpus=_compute_standard_error(resampled_corpus[position]),
-                segment=_compute_standard_error(resampled_segment[position]),
-                bootstrap=_compute_standard_error(resampled_bootstrap[position]),
+                corpus=_compute_bootstrap_standard_error(resampled_corpus[position]),
+                segment=_compute_bootstrap_standard_error(resampled_segment[position]),
+                bootstrap=_compute_bootstrap_standard_error(resampled_bootstrap[position]),
             )
         else:
             standard_errors = StandardErrors(None, None, None)  # resamples of one segment do not vary
@@ -172,7 +172,7 @@ def _compute_scores_of_systems_with_same_segments(
     return entries
 
 
-def _compute_standard_error(resampled_scores: Scores) -> float | None:
+def _compute_bootstrap_standard_error(resampled_scores: Scores) -> float | None:
     """Compute the standard error of a score as its standard deviation over bootstrap resamples."""
     return none_if_nan(resampled_scores.std(ddof=1))
 

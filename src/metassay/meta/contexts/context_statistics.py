@@ -36,7 +36,6 @@ from metassay.meta.contexts.trend import correlate_accuracy_with_numeric_context
 from metassay.results.assay import (
     GLOBAL,
     AgreementPrediction,
-    Answer,
     Claims,
     ContextColumn,
     ContextException,
@@ -45,6 +44,7 @@ from metassay.results.assay import (
     GlobalAccuracy,
     MetricAccuracy,
     MetricRobustness,
+    OverallRecommendation,
     RankAgreement,
     Recommendation,
     SharedErrors,
@@ -176,7 +176,7 @@ def build_final_recommendation(
     significant_differences: Claims,
     overall_choice: OverallMetricChoice,
     eligible_metrics: Sequence[str],
-) -> Answer:
+) -> OverallRecommendation:
     """Build the final recommendation: the metric to use, the metrics that may be as good, and the contexts in
     which another metric is better.
     """
@@ -195,7 +195,7 @@ def build_final_recommendation(
         for context, entry in recommendations.items():
             if entry.choice is not None and entry.choice != overall_choice.metric:
                 exceptions.append(ContextException(column=column, context=context, metric=entry.choice))
-    return Answer(metric=overall_choice.metric, top_group=top_group, exceptions=exceptions)
+    return OverallRecommendation(metric=overall_choice.metric, top_group=top_group, exceptions=exceptions)
 
 
 def collect_metric_accuracies_and_costs(

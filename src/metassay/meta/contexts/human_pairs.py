@@ -40,17 +40,17 @@ from metassay.meta.contexts.saved_labels import SavedLabels
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracyEstimates
 from metassay.results.assay import (
     GLOBAL,
+    BestMetric,
     Claims,
     ContextHumanAccuracy,
     ContextHumanAgreement,
     HumanAccuracy,
-    HumanAgreement,
-    HumanCeiling,
     HumanChoice,
     HumanComparison,
-    MetricChoice,
     MetricLead,
     OrderAgreement,
+    RankingAgreement,
+    SecondSampleCeiling,
 )
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, round_off_float_errors
@@ -186,7 +186,7 @@ class HumanAnalysis:
 
     def _choose_metric_with_highest_soft_accuracy(
         self, eligible_metrics: Collection[str]
-    ) -> MetricChoice | None:
+    ) -> BestMetric | None:
         """Choose the eligible metric with the highest soft pairwise accuracy. Returns None if it is undefined
         for all.
         """
@@ -196,7 +196,7 @@ class HumanAnalysis:
         values = np.where(is_eligible, self.spa.values, np.nan)
         if np.isnan(values).all():
             return None
-        return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
+        return BestMetric(metric=self.metrics[int(np.nanargmax(values))])
 
     def _list_human_agreement_of_metrics(self) -> list[HumanAccuracy]:
         """List how well each metric agrees with human scores, the best metric first. Metrics with equal
@@ -260,7 +260,7 @@ class HumanAnalysis:
             followed=any(
                 lead.worse == metric_chosen_by_perturbations for lead in significant_differences.human_leads
             ),
-            by_perturbed_pairs=MetricChoice(metric=metric_chosen_by_perturbations),
+            by_perturbed_pairs=BestMetric(metric=metric_chosen_by_perturbations),
             by_human_pairs=HumanChoice(
                 metric=self.metrics[self.best],
                 top_group=self._list_metrics_not_worse_than_best(significant_differences, eligible_metrics),
@@ -273,13 +273,13 @@ class HumanAnalysis:
             ),
             spa_constant=None if self.spa is None else none_if_nan(self.spa.constant),
             metrics=self._list_human_agreement_of_metrics(),
-            agreement=HumanAgreement(
+            agreement=RankingAgreement(
                 statistic=KENDALL,
                 perturbed_with_human=_convert_ranking_comparison_to_result(self.perturbed_with_human),
                 perturbed_with_spa=_convert_ranking_comparison_to_result(self.perturbed_with_spa),
                 human_with_spa=_convert_ranking_comparison_to_result(self.human_with_spa),
             ),
-            ceiling=HumanCeiling(
+            ceiling=SecondSampleCeiling(
                 pairs=none_if_nan(self.overall.context.ranking_comparison.ceiling),
                 spa=None if self.spa is None else none_if_nan(self.spa.ceiling),
             ),

@@ -93,7 +93,7 @@ def estimate_share_of_human_labels_saved(
         undefined = np.full(len(competing_metrics), np.nan)
         return SavedLabels(means, undefined, undefined, contributions)
     quantile = float(stdtrit(cluster_count - 1, 0.975))
-    margins = quantile * np.array([_compute_standard_error(row) for row in contributions])
+    margins = quantile * np.array([_compute_clustered_standard_error(row) for row in contributions])
     return SavedLabels(means, means - margins, means + margins, contributions)
 
 
@@ -104,13 +104,13 @@ def _compute_p_value_of_positive_share(share: float, contributions: FloatArray) 
     cluster_count = len(contributions)
     if cluster_count < 2:
         return float("nan")
-    error = _compute_standard_error(contributions)
+    error = _compute_clustered_standard_error(contributions)
     if error == 0:
         return float(share <= 0)
     return float(stdtr(cluster_count - 1, -share / error))
 
 
-def _compute_standard_error(contributions: FloatArray) -> float:
+def _compute_clustered_standard_error(contributions: FloatArray) -> float:
     """Compute the standard error of an estimated share from the contributions of clusters of items."""
     cluster_count = len(contributions)
     return float(np.sqrt(cluster_count / (cluster_count - 1) * np.square(contributions).sum()))

@@ -30,7 +30,7 @@ class MetricCandidate:
 
 
 @dataclass(frozen=True)
-class MetricChoice:
+class LabelSavingChoice:
     """The metric that saves the most human labels, and all metrics from best to worst.
 
     No metric is chosen if labels alone are at least as precise.
@@ -42,7 +42,7 @@ class MetricChoice:
     """Whether the chosen metric also saves labels for differences of systems."""
 
 
-def choose_metric_saving_most_labels(labelled_scores: LabelledScores) -> MetricChoice:
+def choose_metric_saving_most_labels(labelled_scores: LabelledScores) -> LabelSavingChoice:
     """Choose the metric that makes the most human labels unnecessary for estimating the mean of a system.
 
     The share of a useless metric is 0 on average, so that a metric is used only if it is above 0. A metric
@@ -53,8 +53,8 @@ def choose_metric_saving_most_labels(labelled_scores: LabelledScores) -> MetricC
     candidates.sort(key=lambda candidate: (-np.nan_to_num(candidate.for_mean.value), candidate.metric))
     for candidate in candidates:
         if candidate.for_mean.value > 0 and not candidate.copies_labels:
-            return MetricChoice(candidates, candidate.metric, candidate.for_difference.value > 0)
-    return MetricChoice(candidates, None, use_for_differences=False)
+            return LabelSavingChoice(candidates, candidate.metric, candidate.for_difference.value > 0)
+    return LabelSavingChoice(candidates, None, use_for_differences=False)
 
 
 def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:

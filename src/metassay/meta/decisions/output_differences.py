@@ -69,7 +69,7 @@ def estimate_agreement_on_output_pairs(
             np.append(bin_sizes, sizes.max()), np.column_stack([curves, curves[:, -1]])
         ),
         thresholds=[
-            _find_agreement_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
+            _find_threshold_on_curves(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
         ],
     )
 
@@ -89,7 +89,7 @@ def _fit_agreement_by_score_difference(
     return fit_non_decreasing_rows(shares, weights)[0]
 
 
-def _find_agreement_threshold(
+def _find_threshold_on_curves(
     agreement_curves: FloatArray,
     bin_differences: FloatArray,
     required_agreement: float,

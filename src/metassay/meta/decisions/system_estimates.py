@@ -13,7 +13,7 @@ from metassay.meta.decisions.control_variates import (
     estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricChoice
+from metassay.meta.decisions.metric_choice import LabelSavingChoice
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import SystemDifference, SystemEstimate
 from metassay.stats.arrays import FloatArray
@@ -31,7 +31,7 @@ class EstimatedSystems:
 
 def estimate_system_scores(
     labelled_scores: LabelledScores,
-    metric_choice: MetricChoice,
+    metric_choice: LabelSavingChoice,
     *,
     target: str,
     seed: int,

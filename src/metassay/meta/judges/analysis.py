@@ -45,7 +45,7 @@ class JudgeAnalysis:
     items: int
     compares_items: bool
     judges: list[results.JudgeEntry]
-    contexts: dict[str, list[results.ContextAccuracy]]
+    contexts: dict[str, list[results.JudgeContextAccuracy]]
     alt_test: list[results.AlternativeTestEntry]
     self_preference: list[results.SelfPreference]
     drift: list[results.AccuracyDrift]
@@ -177,7 +177,7 @@ def _estimate_judge_accuracy_in_contexts(
     column: str,
     measures_by_judge: Mapping[str, JudgeMeasures],
     bootstrap: ClusterBootstrap,
-) -> list[results.ContextAccuracy]:
+) -> list[results.JudgeContextAccuracy]:
     """Estimate the accuracy of every judge in each context of a column, such as each domain."""
     rows = []
     for judge, judge_measures in measures_by_judge.items():
@@ -186,7 +186,7 @@ def _estimate_judge_accuracy_in_contexts(
         )
         estimates = estimate_accuracy_by_context(judge_measures.judge_accuracies, labels, bootstrap)
         for context, accuracy in estimates.items():
-            row = results.ContextAccuracy(
+            row = results.JudgeContextAccuracy(
                 judge=judge,
                 context=context,
                 accuracy=none_if_nan(accuracy.value),

@@ -38,7 +38,7 @@ class ReplacedMetaMetrics:
 
 
 @dataclass(frozen=True)
-class PermutationPValues:
+class PermutedMetrics:
     """Metrics whose p-values come from permutations, because those from the normal distribution would be
     inaccurate. `metrics` is None for all metrics.
     """
@@ -71,5 +71,5 @@ class MissingSpans:
 
 
 RankingCaveat = (
-    SparseMetrics | SmallContexts | ReplacedMetaMetrics | PermutationPValues | TooLittleData | MissingSpans
+    SparseMetrics | SmallContexts | ReplacedMetaMetrics | PermutedMetrics | TooLittleData | MissingSpans
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.caveats import PermutationPValues
+from metassay.meta.people.caveats import PermutedMetrics
 from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric, MetaMetricEstimates
 from metassay.meta.people.meta_metrics.comparison_settings import NORMAL, PERMUTATION, ComparisonSettings
 from metassay.meta.people.pairwise_deletion import estimate_human_agreement_with_pairwise_deletion
@@ -47,7 +47,7 @@ class PValueMethods:
     """Whether the meta-metric contains p-values at all."""
     is_permuted: BoolArray
     """Which metrics and baselines need permutations, because normal p-values would be inaccurate."""
-    caveats: tuple[PermutationPValues, ...] = ()
+    caveats: tuple[PermutedMetrics, ...] = ()
 
     @property
     def name(self) -> str | None:
@@ -90,7 +90,7 @@ def choose_p_value_methods(
     )
     if not inaccurate:
         return PValueMethods(settings, has_p_values, is_permuted)
-    caveat = PermutationPValues(
+    caveat = PermutedMetrics(
         ranking_data.cube.dataset,
         meta_metric.name,
         metrics=None if len(inaccurate) == ranking_data.metric_count else inaccurate,

@@ -172,7 +172,7 @@ def rank_metrics(
     total = len(datasets) * len(plan.meta_metrics)
     for number, dataset in enumerate(datasets):
         cube = dataset.cube
-        data = dataset.add_caveats(*_find_small_contexts(cube, plan.context_columns, plan.fewest_items))
+        data = dataset.add_caveats(*_list_small_contexts(cube, plan.context_columns, plan.fewest_items))
         settings = replace(plan.settings, stream=hash_name_to_integer(cube.dataset))
         meta_metrics, replaced = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
         if replaced:
@@ -297,7 +297,7 @@ def _check_williams_test_is_applicable(plan: RankingPlan) -> None:
         )
 
 
-def _find_small_contexts(
+def _list_small_contexts(
     score_cube: ScoreCube, columns: Sequence[str], fewest_items: int
 ) -> list[SmallContexts]:
     """Find the contexts with too few items to be ranked, for each column that has any."""

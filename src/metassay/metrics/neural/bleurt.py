@@ -53,7 +53,7 @@ NO_LIMIT = 10**6
 _SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
 
 
-class Vocabulary(Protocol):
+class SubwordVocabulary(Protocol):
     """Interface of classes that convert texts to token ids, without special tokens at start and end."""
 
     start_id: int
@@ -207,7 +207,7 @@ def _make_token_type_ids(
     return tokens.copy_with_token_ids(is_second.astype(np.int64))
 
 
-def _load_vocabulary(file: Path) -> Vocabulary:
+def _load_vocabulary(file: Path) -> SubwordVocabulary:
     """Load a vocabulary file: of sentencepiece if its name ends in `.model`, otherwise of WordPiece."""
     return SentencepieceVocabulary(file) if file.suffix == ".model" else TokenizerVocabulary(file)
 

@@ -109,7 +109,9 @@ def _classify_role_of_subject_pronoun(
     """
     if pronoun == "es" or not _REFLEXIVES.get(pronoun, frozenset()).isdisjoint(clause_words):
         return NO_ROW
-    number = _decide_singular_or_plural(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
+    number = _decide_singular_or_plural(
+        _find_finite_verb_of_subject(previous_word, pronoun, next_word, clause_words)
+    )
     if pronoun in {"wir", "Sie"}:
         return PLURAL_SUBJECTS if number == "plural" else NO_ROW
     if pronoun == "sie" and number == "plural":
@@ -119,7 +121,9 @@ def _classify_role_of_subject_pronoun(
     return SINGULAR_SUBJECTS if pronoun == "ich" else THIRD_PERSON_SUBJECTS
 
 
-def _find_finite_verb(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> str:
+def _find_finite_verb_of_subject(
+    previous_word: str, pronoun: str, next_word: str, clause_words: list[str]
+) -> str:
     """Find the finite verb that belongs to a pronoun as its subject, or return an empty text if that is not
     clear.
     """

@@ -11,7 +11,7 @@ from metassay.reporting.charts.accuracy import (
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.wording import (
     Sentence,
-    find_task,
+    find_installed_task,
     format_accuracy,
     format_number,
     format_percent,
@@ -48,7 +48,7 @@ def build_accuracy_section(assay_report: AssayReport) -> Section | None:
 
 
 def _write_introduction(assay_report: AssayReport) -> Sentence:
-    task = find_task(assay_report.result.task)
+    task = find_installed_task(assay_report.result.task)
     pattern = (
         "The charts show how often each metric prefers the better {noun} of a pair{accuracy:note}. Bars and"
         " bands are 95\u202f% intervals. Press a name to highlight its line."

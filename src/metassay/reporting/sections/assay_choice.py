@@ -162,10 +162,10 @@ def describe_safest_metric(assay_report: AssayReport, context_column: ReportedCo
         column=context_column.name,
         metric=assay_report.labels[metric],
     )
-    return _describe_lowest_accuracy(opening, rows[metric])
+    return _describe_robust_accuracy(opening, rows[metric])
 
 
-def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
+def _describe_robust_accuracy(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
     """Write the end of a sentence: the accuracy that a metric still reaches if the contexts are mixed in
     other proportions than in the data.
     """

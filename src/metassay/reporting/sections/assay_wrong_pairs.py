@@ -14,7 +14,7 @@ from metassay.reporting.word_edits import (
     format_score,
     list_rank_changes_of_documents,
 )
-from metassay.reporting.wording import find_task, format_percent, format_plural
+from metassay.reporting.wording import find_installed_task, format_percent, format_plural
 from metassay.results.wrong_pairs import WrongPair, WrongPairs
 
 # Pairs of speech that are shown against their reference; aligning more would slow down the page.
@@ -95,7 +95,7 @@ def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: i
         "references": pair.references,
         "edits": _encode_word_edits(find_word_edits_between_texts(pair.output, pair.worse)),
     }
-    task = find_task(assay_report.result.task)
+    task = find_installed_task(assay_report.result.task)
     if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
         alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
         content["alignments"] = [[_encode_word_edits(each.edits), each.errors] for each in alignments]

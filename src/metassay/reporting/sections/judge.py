@@ -20,8 +20,8 @@ from metassay.reporting.wording import (
 from metassay.results.judge import (
     HUMANS,
     AlternativeTestEntry,
-    ContextAccuracy,
     JudgeContent,
+    JudgeContextAccuracy,
     JudgeEntry,
     SelfPreference,
 )
@@ -149,7 +149,9 @@ def build_contexts_section(judge_report: JudgeReport) -> Section | None:
     return Section("Accuracy within contexts", grids=tables[:1], folded=tables[1:])
 
 
-def _build_context_accuracy_table(context_column: str, context_accuracies: Sequence[ContextAccuracy]) -> Grid:
+def _build_context_accuracy_table(
+    context_column: str, context_accuracies: Sequence[JudgeContextAccuracy]
+) -> Grid:
     """Build a table of the accuracy of judges, with a row per judge and a column per context."""
     contexts = sorted({entry.context for entry in context_accuracies})
     accuracies = {

@@ -63,7 +63,7 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [rank_report.labels[metric] for metric in metrics[:MOST_LINES]]
     spec = build_downsampling_chart(
-        _replace_metric_specs_by_labels([*shown, *baseline_rows], rank_report), meta_metric, order
+        _build_labelled_rows([*shown, *baseline_rows], rank_report), meta_metric, order
     )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
@@ -74,12 +74,12 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
-        _replace_metric_specs_by_labels(ranking.downsampled, rank_report),
+        _build_labelled_rows(ranking.downsampled, rank_report),
     )
     return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
 
 
-def _replace_metric_specs_by_labels(
+def _build_labelled_rows(
     downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
 ) -> list[dict[str, Any]]:
     return [
