@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,17 +291,13 @@ def test_query_is_read_back_from_its_web_address() -> None:
     assert PairQuery.from_query_values({"page": ["0"], "part": ["x"], "unknown": ["y"]}) == PairQuery()
 
 
-def test_pairs_without_outcomes_can_be_read(runs: Path, tmp_path: Path) -> None:
-    """Runs of `perturb`, and assays of earlier versions, have none."""
-    shutil.copytree(runs / "one", tmp_path / "old")
-    (tmp_path / "old/results/explorer.parquet").unlink()
-    for folder in (tmp_path / "old", runs / "perturbed"):
-        explorer = open_explorer(folder)
-        pairs = pl.read_parquet(folder / "pairs.parquet").with_row_index()
-        assert not explorer.table.has_outcomes
-        assert explorer.table.list_distinct_values("system") == sorted(pairs["system"].unique())
-        wanted = pairs.filter(pl.col("system") == "jumble", pl.col("worse").str.contains("the"))
-        assert set(wanted["index"]) <= set(list_rows(explorer, PairQuery(system="jumble", text="the")))
+def test_pairs_of_perturb_have_no_outcomes(runs: Path) -> None:
+    explorer = open_explorer(runs / "perturbed")
+    pairs = pl.read_parquet(runs / "perturbed/pairs.parquet").with_row_index()
+    assert not explorer.table.has_outcomes
+    assert explorer.table.list_distinct_values("system") == sorted(pairs["system"].unique())
+    wanted = pairs.filter(pl.col("system") == "jumble", pl.col("worse").str.contains("the"))
+    assert set(wanted["index"]) <= set(list_rows(explorer, PairQuery(system="jumble", text="the")))
 
 
 def test_rankings_are_searched_by_document(runs: Path) -> None:

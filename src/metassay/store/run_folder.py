@@ -243,14 +243,14 @@ class RunFolder:
 
     def read_json(self, file_name: str) -> Any:
         """Read a JSON file of a finished run."""
-        return _read_untrusted_json(self._find_result_file(file_name))
+        return _read_untrusted_json(self.find_result_file(file_name))
 
     def read_result(self, file_name: str, result_type: type[ResultT]) -> ResultT:
         """Read a result from its JSON file, and check its fields, because users may have edited the file."""
-        file = self._find_result_file(file_name)
+        file = self.find_result_file(file_name)
         return decode_json(file.read_bytes(), result_type, str(file))
 
-    def _find_result_file(self, file_name: str) -> Path:
+    def find_result_file(self, file_name: str) -> Path:
         """Return the path of a result file. Without this file, raise an error that says that the run has not
         finished.
         """

@@ -62,13 +62,11 @@ def tabulate_accuracies_by_cluster(
     return frames
 
 
-def read_accuracy_sums_by_cluster(run_folder: RunFolder) -> ClusterSumsByContext | None:
-    """Read from a run the accuracy of each metric, summed over the items of each cluster, such as a document.
-    Returns None if the run has no such file.
+def read_accuracy_sums_by_cluster(run_folder: RunFolder) -> ClusterSumsByContext:
+    """Read from a run the accuracy of each metric, summed over the items of each cluster, such as a
+    document.
     """
-    file = run_folder.find_intact_file(CLUSTER_SUMS_FILE)
-    if file is None:
-        return None
+    file = run_folder.find_result_file(CLUSTER_SUMS_FILE)
     table: dict[tuple[str, str], ClusterAccuracySums] = {}
     with report_unreadable_file(file):
         frame = pl.read_parquet(file)

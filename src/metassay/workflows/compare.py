@@ -70,9 +70,11 @@ def compare(*runs: FilePaths) -> CompareResult:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     names = [format_path_for_user(folder) for folder in folders]
     comparisons = []
-    for before, after in pairwise(range(len(opened))):
-        comparison = compare_run_folders(opened[before], opened[after], results[before], results[after])
-        comparisons.append(msgspec.structs.replace(comparison, before=names[before], after=names[after]))
+    for earlier, later in pairwise(zip(names, opened, results)):
+        earlier_name, earlier_run, earlier_result = earlier
+        later_name, later_run, later_result = later
+        comparison = compare_run_folders(earlier_run, later_run, earlier_result, later_result)
+        comparisons.append(msgspec.structs.replace(comparison, before=earlier_name, after=later_name))
     changed = any(comparison.changed for comparison in comparisons)
     result = CompareResult(runs=names, changed=changed, comparisons=comparisons)
     return msgspec.structs.replace(result, verdict=build_compare_verdict(result))
@@ -86,21 +88,14 @@ def compare_run_folders(
     """
     reject_runs_with_other_options(earlier_run, later_run)
     shared = _count_outputs_in_both_runs(earlier_run, later_run)
-    cluster_sums_before = None
-    cluster_sums_after = None
+    cluster_sums = None
     is_same_cluster = earlier_result.cluster.column == later_result.cluster.column
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
     if shared.have_same_items_and_systems and is_same_cluster:
-        cluster_sums_before = read_accuracy_sums_by_cluster(earlier_run)
-        cluster_sums_after = read_accuracy_sums_by_cluster(later_run)
+        cluster_sums = (read_accuracy_sums_by_cluster(earlier_run), read_accuracy_sums_by_cluster(later_run))
     with later_run.report_unreadable_results():
-        comparison = compare_runs(
-            earlier_result,
-            later_result,
-            cluster_sums_before=cluster_sums_before,
-            cluster_sums_after=cluster_sums_after,
-        )
+        comparison = compare_runs(earlier_result, later_result, cluster_sums)
     return msgspec.structs.replace(
         comparison,
         shared_outputs=shared,
@@ -127,9 +122,7 @@ def _read_output_hashes(run_folder: RunFolder) -> pl.DataFrame:
     """Read the item and the system of every output of a run, and a hash of what was compared: its texts, and
     its human score if pairs are made from human scores.
     """
-    file = run_folder.find_intact_file(OUTPUTS_FILE)
-    if file is None:
-        return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "content": pl.UInt64})
+    file = run_folder.find_result_file(OUTPUTS_FILE)
     compared = {"output", "source", "references", "worse"}
     configuration = read_configuration(run_folder)
     if configuration.get("pairs") == HUMAN_PAIRS:

@@ -178,7 +178,7 @@ def _read_metric_and_judge_values(
         if kind != measured.kind:
             raise InputError(f"these runs cannot be compared: {kind}, and {measured.kind}.")
         reject_runs_with_other_options(first_run_by_command.setdefault(command, run), run)
-        for measure in measured.too_few_clusters:
+        for measure in measured.measures_of_few_clusters:
             small_runs.setdefault(measure, []).append(name)
         for key, measurement in measured.measurements.items():
             entries = measurements.setdefault(key, [])

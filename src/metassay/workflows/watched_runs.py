@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from metassay.meta.contexts.cluster_accuracy_sums import ClusterAccuracySums
@@ -50,8 +50,8 @@ class MeasuredRun:
 
     kind: str
     measurements: dict[SeriesKey, Measurement]
-    too_few_clusters: dict[str, int] = field(default_factory=dict)
-    """Number of items or documents, by measure, where it is too small for the measure to be watched."""
+    measures_of_few_clusters: frozenset[str] = frozenset()
+    """Measures that rest on too few items or documents to be watched."""
 
 
 def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
@@ -59,20 +59,17 @@ def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
     scores.
     """
     result = run_folder.read_result(RESULT, AssayContent)
-    table = read_accuracy_sums_by_cluster(run_folder)
-    overall = None if table is None else table[GLOBAL, GLOBAL]
+    sums_by_cluster = read_accuracy_sums_by_cluster(run_folder)[GLOBAL, GLOBAL]
     measurements = {}
-    too_few_clusters = {}
+    measures_of_few_clusters: frozenset[str] = frozenset()
     for row in result.overall:
         if row.accuracy is None or row.low is None or row.high is None:
             continue
         if row.clusters < SMALLEST_RUN:
-            too_few_clusters[ACCURACY] = row.clusters
+            measures_of_few_clusters = frozenset({ACCURACY})
             continue
-        variance = _compute_variance_from_confidence_interval(row.low, row.high)
         # The variance over clusters does not depend on resamples, unlike that from the interval.
-        if overall is not None and row.metric in overall.accuracies:
-            variance = _compute_accuracy_variance(overall, row.metric)
+        variance = _compute_accuracy_variance(sums_by_cluster, row.metric)
         measurement = Measurement(row.accuracy, _make_variance_positive(variance, row.clusters), row.clusters)
         measurements[SeriesKey(row.metric, ACCURACY)] = measurement
     comparison = result.human_comparison
@@ -83,7 +80,7 @@ def read_metric_accuracies_of_assay(run_folder: RunFolder) -> MeasuredRun:
             )
             if agreement is not None:
                 measurements[SeriesKey(entry.metric, HUMAN_AGREEMENT)] = agreement
-    return MeasuredRun(f"the task {result.task}", measurements, too_few_clusters)
+    return MeasuredRun(f"the task {result.task}", measurements, measures_of_few_clusters)
 
 
 def read_metric_agreement_with_humans(run_folder: RunFolder) -> MeasuredRun:
@@ -168,14 +165,9 @@ def _build_measurement_from_interval(
     low, high = confidence_interval
     if value is None or low is None or high is None or cluster_count < SMALLEST_RUN:
         return None
-    variance = _compute_variance_from_confidence_interval(low, high)
-    return Measurement(value, _make_variance_positive(variance, cluster_count), cluster_count)
-
-
-def _compute_variance_from_confidence_interval(low: float, high: float) -> float:
-    """Compute the variance that belongs to a 95 % confidence interval."""
     # A 95 % interval of a normal distribution is 2 × 1.96 standard errors wide.
-    return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
+    variance = ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
+    return Measurement(value, _make_variance_positive(variance, cluster_count), cluster_count)
 
 
 def _make_variance_positive(variance: float, cluster_count: int) -> float:

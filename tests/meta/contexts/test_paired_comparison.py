@@ -63,9 +63,7 @@ def compare_simulated(seed, drop):
     before, after = simulate_outcomes(np.random.default_rng(seed), drop)
     old_result, old_sums = run_assay(before)
     new_result, new_sums = run_assay(after)
-    comparison = compare_runs(
-        old_result, new_result, cluster_sums_before=old_sums, cluster_sums_after=new_sums
-    )
+    comparison = compare_runs(old_result, new_result, (old_sums, new_sums))
     by_item = [outcomes[0].reshape(ITEMS, PAIRS_PER_ITEM).mean(axis=1) for outcomes in (before, after)]
     return comparison, ttest_rel(*by_item).pvalue
 

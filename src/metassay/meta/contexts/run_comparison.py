@@ -42,15 +42,13 @@ ClusterSumsByContext = Mapping[tuple[str, str], ClusterAccuracySums]
 def compare_runs(
     old_result: ContextStatistics,
     new_result: ContextStatistics,
-    *,
-    cluster_sums_before: ClusterSumsByContext | None = None,
-    cluster_sums_after: ClusterSumsByContext | None = None,
+    cluster_sums: tuple[ClusterSumsByContext, ClusterSumsByContext] | None = None,
 ) -> RunComparison:
     """Compare the accuracies, metric rankings and recommendations of two runs of `assay`, in the columns of
     contexts that both have.
 
-    `cluster_sums_before` and `cluster_sums_after` are sums of accuracies by cluster of items. With both,
-    which must be of the same outputs, the comparison is paired.
+    `cluster_sums` are the sums of accuracies by cluster of items in both runs. With them, which must be of
+    the same outputs, the comparison is paired.
 
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
     than chance. A recommended metric that left the top group for one that was not in it before counts where
@@ -59,7 +57,7 @@ def compare_runs(
     columns = [name for name in old_result.contexts if name in new_result.contexts]
     small_contexts = _find_small_contexts(old_result) | _find_small_contexts(new_result)
     accuracy_changes, order_changes = _compare_accuracies_and_rankings(
-        old_result, new_result, columns, cluster_sums_before, cluster_sums_after
+        old_result, new_result, columns, cluster_sums
     )
     accuracy_changes, order_changes = _adjust_p_values_of_changes(
         accuracy_changes, order_changes, small_contexts
@@ -75,7 +73,7 @@ def compare_runs(
     old_metrics = [row.metric for row in old_result.overall]
     new_metrics = [row.metric for row in new_result.overall]
     return RunComparison(
-        paired=cluster_sums_before is not None and cluster_sums_after is not None,
+        paired=cluster_sums is not None,
         columns=columns,
         only_before=_list_missing_contexts(old_result, missing_in=new_result),
         only_after=_list_missing_contexts(new_result, missing_in=old_result),
@@ -92,8 +90,7 @@ def _compare_accuracies_and_rankings(
     old_result: ContextStatistics,
     new_result: ContextStatistics,
     columns: Sequence[str],
-    cluster_sums_before: ClusterSumsByContext | None,
-    cluster_sums_after: ClusterSumsByContext | None,
+    cluster_sums: tuple[ClusterSumsByContext, ClusterSumsByContext] | None,
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
     """Compare the accuracies and the rankings of metrics in two runs, over all outputs and in each context.
     p-values are not adjusted yet.
@@ -105,10 +102,10 @@ def _compare_accuracies_and_rankings(
         new_table = _map_contexts_to_metric_accuracies(new_result, name)
         for context, metrics in _iterate_contexts_of_both_runs(old_table, new_table):
             changes_by_cluster = None
-            if cluster_sums_before is not None and cluster_sums_after is not None:
-                key = (name, context)
+            if cluster_sums is not None:
+                sums_before, sums_after = cluster_sums
                 changes_by_cluster = compute_accuracy_changes_by_cluster(
-                    cluster_sums_before[key], cluster_sums_after[key], metrics
+                    sums_before[name, context], sums_after[name, context], metrics
                 )
             old_rows = old_table[context]
             new_rows = new_table[context]
