@@ -15,6 +15,7 @@ from importlib.resources import files
 from statistics import NormalDist
 
 from metassay.specs import parse_name_and_parameters
+from metassay.stats.levels import CONFIDENCE_LEVEL
 from metassay.text.languages import get_base_language
 
 COUNTS_FILE = "label_errors.tsv"
@@ -89,13 +90,13 @@ def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
     return counts
 
 
-def wilson_interval(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's (1927) score interval for the proportion `count / total`.
+def wilson_interval(count: int, total: int) -> tuple[float, float]:
+    """Return Wilson's (1927) 95 % score interval for the proportion `count / total`.
 
     >>> [round(end, 3) for end in wilson_interval(5, 100)]
     [0.022, 0.112]
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE_LEVEL) / 2)
     share = count / total
     middle = (share + z * z / (2 * total)) / (1 + z * z / total)
     spread = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))

@@ -142,12 +142,7 @@ def build_grid(
 
     Scores have two decimals instead of three if their intervals (`low`, `high`) are wide.
     """
-    # Cells may be lists, which cannot be looked up in a set.
-    hashable_rows = _make_rows_hashable(rows)
-    used_fields = []
-    for field in fields:
-        if any(row.get(field.key) not in {None, ""} for row in hashable_rows):
-            used_fields.append(field)
+    used_fields = [field for field in fields if any(row.get(field.key) not in (None, "") for row in rows)]
     intervals = [(row.get("low"), row.get("high")) for row in rows if row.get("baseline") is not True]
     has_intervals = any(isinstance(low, float) and isinstance(high, float) for low, high in intervals)
     if has_intervals and choose_decimals_for_scores(intervals) == 2:
@@ -198,26 +193,15 @@ def build_grid_from_rows(
 
 
 def _guess_column_format(key: str, rows: Sequence[Row]) -> Field:
-    values = [row.get(key) for row in rows if row.get(key) is not None]
     label = key.replace("_", " ")
-    # In Python, True and False are integers.
-    if not values or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+    if not _is_numeric_column(rows, key):
         return Field(key, label, "text")
+    values = [row[key] for row in rows if row.get(key) is not None]
     if key == "p" or key.startswith("p_"):
         return Field(key, label, "probability")
     if all(isinstance(value, int) for value in values):
         return Field(key, label, "count")
-    return Field(
-        key, label, "number" if max(abs(value) for value in values if value is not None) > 1 else "score"
-    )
-
-
-def _make_rows_hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    hashable_rows = []
-    for row in rows:
-        hashable_row = {key: value if isinstance(value, str | None) else True for key, value in row.items()}
-        hashable_rows.append(hashable_row)
-    return hashable_rows
+    return Field(key, label, "number" if max(map(abs, values)) > 1 else "score")
 
 
 def _format_cell_for_programs(value: Any) -> str:
@@ -373,6 +357,7 @@ def _list_column_names(rows: Sequence[Row]) -> list[str]:
 
 def _is_numeric_column(rows: Sequence[Row], column: str) -> bool:
     values = [row.get(column) for row in rows if row.get(column) is not None]
+    # In Python, True and False are integers.
     return bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 

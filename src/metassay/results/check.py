@@ -128,15 +128,15 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
 
     kind: str = OUTPUTS
     """What a row is: `outputs`, `scores` (metric scores without the outputs), `verdicts` or `pairs`."""
-    task: str | None
+    task: str | None = None
     """None if the data has no outputs."""
-    task_guess: str | None
+    task_guess: str | None = None
     """Sentence that says how the task was guessed. None if the user named it."""
     items: Count
     outputs: Count
     systems: list[SystemCount]
-    languages: dict[str, Count]
-    references: dict[str, Count]
+    languages: dict[str, Count] = msgspec.field(default_factory=dict)
+    references: dict[str, Count] = msgspec.field(default_factory=dict)
     """Number of outputs by their number of references."""
     human: dict[str, Count]
     """Number of rated outputs by human score."""
@@ -154,16 +154,16 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """None if the two best systems differ already, or too few items are rated."""
     missing: dict[str, Count]
     """Number of missing values by column, for columns that have any."""
-    empty_outputs: Count
-    reference_systems: list[str] = msgspec.field(name="own_references")
+    empty_outputs: Count = 0
+    reference_systems: list[str] = msgspec.field(name="own_references", default_factory=list)
     """Systems whose outputs are the reference itself."""
-    left_out: dict[str, Count]
+    left_out: dict[str, Count] = msgspec.field(default_factory=dict)
     """Number of rows that were left out, by reason."""
-    normalize: str | None
+    normalize: str | None = None
     """Name of the text normalisation. None if the data has no outputs."""
-    metrics: list[CheckedMetric]
-    perturbations: list[CheckedPerturbation]
-    estimate: CostEstimate | None
+    metrics: list[CheckedMetric] = msgspec.field(default_factory=list)
+    perturbations: list[CheckedPerturbation] = msgspec.field(default_factory=list)
+    estimate: CostEstimate | None = None
     """None if the data has no outputs."""
     questions: list[CheckedQuestion] = msgspec.field(default_factory=list)
     """Questions that the data can answer, then those that it cannot answer yet."""

@@ -159,26 +159,17 @@ def describe_score_table(
     metrics = list(dict.fromkeys(name for cube in scores.cubes for name in cube.metric_scores))
     content = CheckContent(
         kind=SCORES,
-        task=None,
-        task_guess=None,
         items=sum(len(cube.items) for cube in scores.cubes),
         outputs=summary.outputs,
         systems=[SystemCount(system.system, system.outputs) for system in summary.systems],
         languages=_count_outputs_by_language(summary),
-        references={},
         human=dict(rated_outputs),
         contexts=_count_distinct_metadata_values(scores.cubes),
         metric_columns=metrics,
         rated_items=dict(rated_items),
         test_sets=test_sets if len(test_sets) > 1 else [],
         missing={name: count for name, count in missing.items() if count},
-        empty_outputs=0,
-        reference_systems=[],
         left_out=dict(summary.left_out),
-        normalize=None,
-        metrics=[],
-        perturbations=[],
-        estimate=None,
         notes=list(scores.notes),
         data=summary,
     )
@@ -296,26 +287,15 @@ def _describe_table_of_judge_verdicts(
     labelled = {} if verdict_counts.human is None else {verdict_counts.human: verdict_counts.labelled}
     return CheckContent(
         kind=VERDICTS,
-        task=None,
-        task_guess=None,
         items=data.items,
         outputs=data.outputs,
         systems=[
             SystemCount(system, outputs) for system, outputs in _count_verdicts_by_system(parsed_verdicts)
         ],
-        languages={},
-        references={},
         human=labelled,
         contexts={name: input_table[name].n_unique() for name in parsed_verdicts.metadata},
         verdicts=verdict_counts,
         missing={name: count for name in input_table.columns if (count := input_table[name].null_count())},
-        empty_outputs=0,
-        reference_systems=[],
-        left_out={},
-        normalize=None,
-        metrics=[],
-        perturbations=[],
-        estimate=None,
         notes=list(notes),
         data=data,
     )

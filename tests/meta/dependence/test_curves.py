@@ -33,7 +33,7 @@ def test_curve_without_resamples_is_one_fit_within_the_scores_of_the_group(outpu
 
 
 def test_curves_are_non_decreasing_and_within_their_bands(outputs):
-    curves = fit_human_score_curves(outputs, draw_cluster_counts(outputs.cluster_count, 50, 0), points=30)
+    curves = fit_human_score_curves(outputs, draw_cluster_counts(outputs.cluster_count, 50, 0))
     for curve in (curves.pooled, *curves.groups.values()):
         mean, low, high = (np.array(values, dtype=float) for values in (curve.mean, curve.low, curve.high))
         is_defined = ~np.isnan(mean)

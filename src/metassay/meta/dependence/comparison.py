@@ -8,13 +8,13 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.meta.dependence.deviations import (
-    CONFIDENCE,
     SystemDependence,
     measure_metric_bias_between_systems,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
+from metassay.stats.levels import CONFIDENCE_LEVEL
 
 # Relative difference below which two values of SysDep are equal.
 ROUNDING = 1e-9
@@ -60,7 +60,7 @@ def compare_measured_metric_biases(
     estimate = first_bias.sysdep - second_bias.sysdep
     single_fit_difference = first_bias.sysdep_of_single_fit - second_bias.sysdep_of_single_fit
     errors = first_bias.sysdep_of_resamples - second_bias.sysdep_of_resamples - single_fit_difference
-    half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
+    half_width = float(np.quantile(np.abs(errors), CONFIDENCE_LEVEL))
     threshold = np.abs(single_fit_difference) - ROUNDING * (first_bias.sysdep + second_bias.sysdep)
     at_least_as_far = np.count_nonzero(np.abs(errors) >= threshold)
     return DependenceDifference(

@@ -5,26 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.deviations import CONFIDENCE
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import Curve, MetricCurves
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
+from metassay.stats.levels import CONFIDENCE_LEVEL
 from metassay.stats.sorted_scores import sort_scores
 
 # Points at which a curve is evaluated.
 POINTS = 60
 
 
-def fit_human_score_curves(
-    outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
-) -> MetricCurves:
+def fit_human_score_curves(outputs: ScoredOutputs, resample_counts: Counts) -> MetricCurves:
     """Fit curves that predict the human score from the metric score, for all outputs and for each group.
 
     The functions are evaluated at quantiles of the metric scores. Without resamples there is no band.
     """
-    grid = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, points)))
+    grid = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, POINTS)))
     if not len(resample_counts):
         resample_counts = np.ones((1, outputs.cluster_count), dtype=np.uint32)
     every_output = np.ones(len(outputs.groups), dtype=bool)
@@ -57,7 +55,7 @@ def _fit_human_score_curve(
         fit = fit_isotonic(scores, human_scores, weights * counts[clusters])
         curves[resample] = predict_isotonic(scores, fit, metric_score_grid)
     curves = curves[~np.isnan(curves).any(axis=1)]  # a resample may contain none of these outputs
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - CONFIDENCE_LEVEL) / 2
     is_outside = (metric_score_grid < scores.knots[0]) | (metric_score_grid > scores.knots[-1])
 
     def remove_values_outside_observed_range(curve_values: FloatArray) -> list[float | None]:

@@ -24,9 +24,9 @@ from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_
 from metassay.stats.arrays import FloatArray
 from metassay.stats.group_fits import fit_isotonic_by_group
 from metassay.stats.isotonic import Counts, fit_isotonic_to_each_value_row
+from metassay.stats.levels import CONFIDENCE_LEVEL
 from metassay.stats.resampling import draw_cluster_counts
 
-CONFIDENCE = 0.95
 # Standard errors within which a group may be the one with the highest, or the lowest, deviation.
 NEAR = 2.5
 # Degrees of freedom that one step of an isotonic fit uses.
@@ -129,7 +129,7 @@ def measure_metric_bias_between_systems(outputs: ScoredOutputs, resample_counts:
     )
     errors = (resampled_deviations - single_fit_deviations) * scale
     low, high = estimate_range_interval(deviations, errors)
-    half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
+    half_widths = np.nanquantile(np.abs(errors), CONFIDENCE_LEVEL, axis=0)
     return SystemDependence(
         sysdep=float(compute_range_over_groups(deviations)),
         low=low,
@@ -220,7 +220,7 @@ def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArr
     smallest_errors = np.fmin.reduce(bootstrap_errors[:, may_be_bottom], axis=1)
     excess = largest_errors - smallest_errors
     shortfall = bootstrap_errors[:, bottom] - bootstrap_errors[:, top]
-    tail = (1 + CONFIDENCE) / 2
+    tail = (1 + CONFIDENCE_LEVEL) / 2
     estimate = float(compute_range_over_groups(group_values))
     # A range is never negative.
     low = max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail))))
