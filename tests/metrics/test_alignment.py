@@ -54,8 +54,7 @@ def test_an_utterance_is_aligned_as_sclite_prints_it():
         ("s", "fattened", "and"),
         ("h", "sauce", "sauce"),
     ]
-    assert alignment.token_error_rate == 3 / 4
-    assert align_words("", "a").token_error_rate is None
+    assert alignment.edit_count == 3
 
 
 def find_sclite() -> str:

@@ -64,13 +64,6 @@ class Alignment:
         """Number of edits: substitutions, deletions and insertions."""
         return sum(step.kind != "hit" for step in self.steps)
 
-    @property
-    def token_error_rate(self) -> float | None:
-        """Number of edits divided by the number of reference tokens; None if the reference is empty."""
-        counts = self.step_counts_by_kind
-        reference_length = counts["hit"] + counts["substitution"] + counts["deletion"]
-        return self.edit_count / reference_length if reference_length else None
-
 
 def align_words(reference: str, output: str) -> Alignment:
     """Align the words of two texts with the edit costs of sclite, the scoring program of NIST.

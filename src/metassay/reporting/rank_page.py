@@ -189,8 +189,4 @@ def _describe_agreement_thresholds(threshold_rows: Sequence[Row]) -> list[Block]
 
 def _describe_average_ranking(average: AverageRanking, rank_report: RankReport) -> list[Block]:
     title = f"Average of {get_meta_metric_label(average.meta_metric)} over {', '.join(average.datasets)}."
-    rows = [
-        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
-        for metric in average.metrics
-    ]
-    return [Line(title), Table(rows, most_rows=MOST_METRICS)]
+    return [Line(title), Table(rank_report.build_metric_rows(average.metrics), most_rows=MOST_METRICS)]

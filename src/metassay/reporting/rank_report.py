@@ -4,7 +4,9 @@ page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -12,7 +14,14 @@ from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.agreement_curves import build_threshold_rows
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
-from metassay.results.rank import RankAnalyses, RankContent, Ranking
+from metassay.results.rank import (
+    AveragedMetric,
+    DownsampledValue,
+    RankAnalyses,
+    RankContent,
+    RankedMetric,
+    Ranking,
+)
 
 THRESHOLDS = "thresholds"
 
@@ -31,6 +40,12 @@ class RankReport(ResultReport[RankContent]):
         """
         meta_metric = get_meta_metric_label(ranking.meta_metric)
         return f"{self.name_dataset_and_context(ranking)}: {meta_metric} with {self.result.human}"
+
+    def build_metric_rows(
+        self, rows: Sequence[RankedMetric | AveragedMetric | DownsampledValue]
+    ) -> list[dict[str, Any]]:
+        """Build a table row from each result of a metric, with the label of the metric."""
+        return [msgspec.to_builtins(row) | {"metric": self.labels[row.metric]} for row in rows]
 
 
 def prepare_rank_report(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> RankReport:

@@ -45,19 +45,17 @@ def list_opening_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
 
     If the data cannot tell which metric ranks systems as people do, a line says so.
     """
-    claims = select_claims_of_kinds(list(verdict), "use", "none", "avoid")
-    open_questions = select_claims_of_kinds(list(verdict), "unanswered")
+    claims = select_claims_of_kinds(verdict, "use", "none", "avoid")
+    open_questions = select_claims_of_kinds(verdict, "unanswered")
     claims += [claim for claim in open_questions if claim.question == "rank_systems"]
-    return [claim.sentence for claim in [*claims, *select_claims_of_kinds(list(verdict), "data")]]
+    return [claim.sentence for claim in [*claims, *select_claims_of_kinds(verdict, "data")]]
 
 
 def list_closing_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
     """List the sentences below the table of answers in an assay report: evidence from other data, the next
     command, costs and the main caveat.
     """
-    return [
-        claim.sentence for claim in select_claims_of_kinds(list(verdict), "prior", "next", "regret", "caveat")
-    ]
+    return [claim.sentence for claim in select_claims_of_kinds(verdict, "prior", "next", "regret", "caveat")]
 
 
 def list_answers_as_rows(
@@ -66,7 +64,7 @@ def list_answers_as_rows(
     """Build a table row for each question about metrics, such as which metric ranks systems best: the best
     metric, its result, and the metrics tied with it.
     """
-    claims = select_claims_of_kinds(list(verdict), "answer", "unanswered")
+    claims = select_claims_of_kinds(verdict, "answer", "unanswered")
     return [_build_question_row(claim, metric_labels, task) for claim in claims]
 
 
@@ -74,7 +72,7 @@ def build_question_table(verdict: Sequence[Claim], metric_labels: MetricLabels, 
     """Build a table of questions about metrics with the answers of a result. None if the result answers no
     question.
     """
-    if not select_claims_of_kinds(list(verdict), "answer"):
+    if not select_claims_of_kinds(verdict, "answer"):
         return None
     rows = list_answers_as_rows(verdict, metric_labels, task)
     return build_grid("questions", "Best metric by question", _FIELDS, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -66,6 +66,6 @@ def convert_sentences_to_findings(sentences: Iterable[str]) -> list[Claim]:
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 
-def select_claims_of_kinds(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
+def select_claims_of_kinds(verdict: Sequence[Claim], *kinds: ClaimKind) -> list[Claim]:
     """Return the claims that are of one of the given kinds, in their order in the verdict."""
     return [claim for claim in verdict if claim.kind in kinds]

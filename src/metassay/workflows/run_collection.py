@@ -19,9 +19,10 @@ from metassay.results.verdict import Claim
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import download_run_if_remote, download_runs_if_remote
 from metassay.store.run_folder import RunFolder, read_manifest
+from metassay.workflows.changed_options import read_configuration
 from metassay.workflows.compare import compare_run_folders
 from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
-from metassay.workflows.run_files import REPORT, RESULT, find_run_folders
+from metassay.workflows.run_files import REPORT, RESULT, find_run_folders, get_run_command
 
 # Runs that the overview shows on one page: as many as are read and compared in a second or two.
 RUNS_PER_PAGE = 50
@@ -185,13 +186,11 @@ def _summarize_run(folder: Path) -> RunSummary:
     summary = RunSummary(name="", folder=format_path_for_user(folder))
     try:
         run = _open_run_with_symlink_check(folder)
-        configuration = run.identity.get("configuration")
-        pairs_from = configuration.get("pairs", "") if isinstance(configuration, dict) else ""
         summary = msgspec.structs.replace(
             summary,
-            command=str(run.identity.get("command", "")),
+            command=get_run_command(run),
             state=str(read_manifest(folder).get("state", "")),
-            pairs_from=str(pairs_from),
+            pairs_from=str(read_configuration(run).get("pairs", "")),
         )
         with run.report_unreadable_results():
             return _add_results_of_run_to_summary(summary, run)

@@ -62,7 +62,7 @@ def find_run_folders(named_paths: Sequence[FilePaths]) -> list[Path]:
 
 def get_run_command(run_folder: RunFolder) -> str:
     """Return the name of the command that wrote a run, such as `assay` or `rank`."""
-    return str(run_folder.identity.get("command") or "assay")
+    return str(run_folder.identity.get("command", ""))
 
 
 def load_assay_run(path: str | Path) -> RunFolder:

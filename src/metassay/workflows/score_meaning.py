@@ -18,6 +18,7 @@ from metassay.results.rank import AgreementCurve, RankContent
 from metassay.results.score import DifferenceMeaning
 from metassay.store.remote import download_run_if_remote
 from metassay.store.run_folder import RunFolder
+from metassay.workflows.run_files import get_run_command
 
 
 def predict_how_often_people_agree(
@@ -52,7 +53,7 @@ def read_rank_run(run: str | Path) -> RankContent:
     other runs.
     """
     folder = RunFolder.open_for_reading(download_run_if_remote(run))
-    command = folder.identity.get("command")
+    command = get_run_command(folder)
     if command != "rank":
         raise InputError(f"is a run of {command}, not of rank.", location=InputLocation(file=str(run)))
     result = folder.read_result("results/rank.json", RankContent)

@@ -69,7 +69,6 @@ class MeanEstimates:
 
     values: FloatArray
     standard_errors: FloatArray
-    slopes: FloatArray
     t_draws: FloatArray
 
     def compute_confidence_intervals_of_means(self) -> tuple[FloatArray, FloatArray]:
@@ -125,15 +124,14 @@ def estimate_mean_human_scores(
     series_count = len(labelled_sample.human)
     values = np.empty(series_count)
     standard_errors = np.empty(series_count)
-    slopes = np.empty(series_count)
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
         unit_sums = _sum_scores_by_sampling_unit(labelled_sample, series)
-        values[series], slopes[series], residuals = _estimate_mean_human_score(
+        values[series], slope, residuals = _estimate_mean_human_score(
             units_with_labels, unit_sums.labelled, unit_sums.metric_variance
         )
         standard_errors[series] = _compute_standard_error(
-            unit_sums, units_with_labels, slopes[series], residuals, target
+            unit_sums, units_with_labels, slope, residuals, target
         )
         resampled_values, resampled_errors = _estimate_mean_human_score_on_resamples(
             drawn_units, unit_sums.labelled, unit_sums.metric_variance
@@ -142,7 +140,7 @@ def estimate_mean_human_scores(
             t_draws[:, series] = (resampled_values - values[series]) / resampled_errors
     # A resample that repeats one unit has no variance.
     t_draws[~np.isfinite(t_draws)] = np.nan
-    return MeanEstimates(values, standard_errors, slopes, t_draws)
+    return MeanEstimates(values, standard_errors, t_draws)
 
 
 @dataclass(frozen=True)

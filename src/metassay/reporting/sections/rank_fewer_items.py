@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import msgspec
 
 from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
@@ -63,7 +60,7 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [rank_report.labels[metric] for metric in metrics[:MOST_LINES]]
     spec = build_downsampling_chart(
-        _build_labelled_rows([*shown, *baseline_rows], rank_report), meta_metric, order
+        rank_report.build_metric_rows([*shown, *baseline_rows]), meta_metric, order
     )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
@@ -74,17 +71,9 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
-        _build_labelled_rows(ranking.downsampled, rank_report),
+        rank_report.build_metric_rows(ranking.downsampled),
     )
     return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
-
-
-def _build_labelled_rows(
-    downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
-) -> list[dict[str, Any]]:
-    return [
-        msgspec.to_builtins(row) | {"metric": rank_report.labels[row.metric]} for row in downsampled_values
-    ]
 
 
 def _describe_stability_of_best_metric(

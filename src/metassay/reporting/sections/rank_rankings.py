@@ -112,10 +112,7 @@ def _build_ranking_section(ranking: Ranking, rank_report: RankReport) -> Section
 
 
 def _build_metrics_table(title: str, ranking: Ranking, rank_report: RankReport) -> Grid:
-    rows = [
-        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
-        for metric in ranking.metrics
-    ]
+    rows = rank_report.build_metric_rows(ranking.metrics)
     return build_grid(title, f"{title}: agreement of each metric", METRIC_FIELDS, rows)
 
 
@@ -143,8 +140,5 @@ def build_averages_section(rank_report: RankReport) -> Section | None:
 
 def _build_average_table(average: AverageRanking, rank_report: RankReport) -> Grid:
     title = f"Average of {get_meta_metric_label(average.meta_metric)}"
-    rows = [
-        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
-        for metric in average.metrics
-    ]
+    rows = rank_report.build_metric_rows(average.metrics)
     return build_grid_from_rows(title, f"{title} over {', '.join(average.datasets)}", rows)
