@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from metassay.meta.people.caveats import (
     MissingSpans,
     PermutedMetrics,
@@ -17,12 +19,12 @@ from metassay.reporting.wording import join_first_names
 MOST_NAMED_CONTEXTS = 5
 
 
-def describe_ranking_caveat(caveat: RankingCaveat, human: str) -> str:
-    """Write the note for one caveat of a ranking."""
-    return f"{caveat.dataset}: {_describe_caveat_of_dataset(caveat, human)}."
+def list_caveats_as_notes(dataset: str, caveats: Sequence[RankingCaveat], human: str) -> list[str]:
+    """Write a note for each caveat of a ranking of metrics on a data set."""
+    return [f"{dataset}: {_describe_caveat(caveat, human)}." for caveat in caveats]
 
 
-def _describe_caveat_of_dataset(caveat: RankingCaveat, human: str) -> str:
+def _describe_caveat(caveat: RankingCaveat, human: str) -> str:
     match caveat:
         case SparseMetrics(item_counts=counts, largest_item_count=most):
             metrics = ", ".join(f"{metric} ({count})" for metric, count in counts.items())

@@ -23,7 +23,7 @@ from metassay.options import (
     replace_options_parameter_by_keywords,
     split_comma_separated_names,
 )
-from metassay.reporting.rank_caveats import describe_ranking_caveat
+from metassay.reporting.rank_caveats import list_caveats_as_notes
 from metassay.reporting.rank_page import (
     build_rank_page,
     describe_rankings,
@@ -290,7 +290,7 @@ def _collect_notes_for_user(
         notes.append(BOOTSTRAP_NOTE)
     for ranking in rankings:
         notes += ranking.data.cube.notes
-        notes += [describe_ranking_caveat(caveat, selected_scores.human) for caveat in ranking.data.caveats]
+        notes += list_caveats_as_notes(ranking.data.cube.dataset, ranking.data.caveats, selected_scores.human)
     for ratings in span_ratings:
-        notes += [describe_ranking_caveat(caveat, selected_scores.human) for caveat in ratings.caveats]
+        notes += list_caveats_as_notes(ratings.dataset, ratings.caveats, selected_scores.human)
     return list(dict.fromkeys(notes))

@@ -223,7 +223,7 @@ def test_a_small_context_is_left_out_and_named() -> None:
     assert [ranking.context for ranking in rankings] == ["global", "chat"]
     assert rankings[1].equal_items == 20
     (caveat,) = rankings[0].data.caveats
-    assert caveat == SmallContexts(cube.dataset, "domain", ("news",), fewest_items=15)
+    assert caveat == SmallContexts("domain", ("news",), fewest_items=15)
     none = rank_cubes([cube], settings=FEW, contexts=["domain"], fewest_items=99)
     assert [ranking.context for ranking in none] == ["global"]
 

@@ -12,7 +12,6 @@ from metassay.results.insufficient_data import InsufficientData
 class SparseMetrics:
     """Metrics that were left out because they scored less than half of the items of another metric."""
 
-    dataset: str
     item_counts: Mapping[str, int]
     """Number of scored items of each of these metrics."""
     largest_item_count: int
@@ -22,7 +21,6 @@ class SparseMetrics:
 class SmallContexts:
     """Contexts that were left out because they have too few items."""
 
-    dataset: str
     column: str
     contexts: tuple[str, ...]
     fewest_items: int
@@ -32,7 +30,6 @@ class SmallContexts:
 class ReplacedMetaMetrics:
     """Meta-metrics that compare systems, and the one that is used because there is only one system."""
 
-    dataset: str
     replaced: tuple[str, ...]
     substitute: str
 
@@ -43,7 +40,6 @@ class PermutedMetrics:
     inaccurate. `metrics` is None for all metrics.
     """
 
-    dataset: str
     meta_metric: str
     metrics: tuple[str, ...] | None
     permutations: int
@@ -55,7 +51,6 @@ class PermutedMetrics:
 class TooLittleData:
     """Why there are no intervals of a meta-metric, and no metric is named best."""
 
-    dataset: str
     meta_metric: str
     reason: InsufficientData
 
@@ -64,7 +59,6 @@ class TooLittleData:
 class MissingSpans:
     """A metric that has error spans for some of the rated outputs only."""
 
-    dataset: str
     metric: str
     ratings_with_spans: int
     ratings: int

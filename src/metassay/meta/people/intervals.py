@@ -91,7 +91,6 @@ def choose_p_value_methods(
     if not inaccurate:
         return PValueMethods(settings, has_p_values, is_permuted)
     caveat = PermutedMetrics(
-        ranking_data.cube.dataset,
         meta_metric.name,
         metrics=None if len(inaccurate) == ranking_data.metric_count else inaccurate,
         permutations=settings.permutations,

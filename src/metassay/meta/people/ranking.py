@@ -176,9 +176,7 @@ def rank_metrics(
         settings = replace(plan.settings, stream=hash_name_to_integer(cube.dataset))
         meta_metrics, replaced = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
         if replaced:
-            data = data.add_caveats(
-                ReplacedMetaMetrics(cube.dataset, tuple(map(str, replaced)), ITEM_CORRELATION)
-            )
+            data = data.add_caveats(ReplacedMetaMetrics(tuple(map(str, replaced)), ITEM_CORRELATION))
         for position, meta_metric in enumerate(meta_metrics):
             rankings.append(rank_metrics_of_dataset(data, meta_metric, settings, holm=plan.holm))
             for column in plan.context_columns:
@@ -223,9 +221,7 @@ def rank_metrics_of_dataset(
         methods = replace(methods, is_permuted=np.zeros_like(methods.is_permuted))
     insufficient_data = find_insufficient_data(ranking_data, meta_metric)
     if insufficient_data is not None:
-        ranking_data = ranking_data.add_caveats(
-            TooLittleData(ranking_data.cube.dataset, str(meta_metric), insufficient_data)
-        )
+        ranking_data = ranking_data.add_caveats(TooLittleData(str(meta_metric), insufficient_data))
     estimates = estimate_meta_metric_values(
         ranking_data, meta_metric, methods, equal_items, with_intervals=insufficient_data is None
     )
@@ -306,5 +302,5 @@ def _list_small_contexts(
         values, codes = score_cube.encode_metadata_as_integers(column)
         small = tuple(value for code, value in enumerate(values) if (codes == code).sum() < fewest_items)
         if small:
-            caveats.append(SmallContexts(score_cube.dataset, column, small, fewest_items))
+            caveats.append(SmallContexts(column, small, fewest_items))
     return caveats

@@ -136,7 +136,7 @@ def prepare_ranking_data(
         dropped_metadata=dropped.item_metadata,
         uninformed=frozenset(uninformed),
         pairwise=pairwise,
-        caveats=(SparseMetrics(score_cube.dataset, sparse, most),) if sparse else (),
+        caveats=(SparseMetrics(sparse, most),) if sparse else (),
     )
 
 

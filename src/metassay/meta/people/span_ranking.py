@@ -145,7 +145,7 @@ def match_human_and_metric_spans(
             )
         if missing:
             scored = len(metric_spans) - missing
-            caveats.append(MissingSpans(dataset, name, scored, len(metric_spans)))
+            caveats.append(MissingSpans(name, scored, len(metric_spans)))
         counts.append([_count_marked_characters_or_nan(*pair) for pair in zip(human_spans, metric_spans)])
     baselines = _count_characters_marked_by_baselines(human_span_table, human_spans)
     metadata_columns = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.judges import build_judge_accuracy_chart
@@ -28,20 +29,8 @@ from metassay.results.judge import (
 from metassay.stats.levels import SIGNIFICANCE_LEVEL
 
 JudgeReport = ResultReport[JudgeContent]
+EntryT = TypeVar("EntryT")
 
-JUDGE_HEADINGS = (
-    "judge",
-    "pairs",
-    "agrees with people",
-    "base rate",
-    "same in both orders",
-    "position bias",
-    "length bias",
-    "same when repeated",
-    "missing",
-    "corrected share",
-    "cost",
-)
 # What columns of the table mean.
 COLUMN_EXPLANATIONS = {
     "base rate": "the agreement of the same verdicts if they were assigned to items at random",
@@ -69,9 +58,7 @@ def build_overview_section(judge_report: JudgeReport) -> Section:
     judge.
     """
     entries = sort_judges_by_accuracy(judge_report.result.judges)
-    table = build_text_table(
-        "judges", "Judges", JUDGE_HEADINGS, [_build_judge_row(entry) for entry in entries]
-    )
+    table = build_text_table_of_entries("judges", "Judges", JUDGE_COLUMNS, entries)
     statements = []
     for entry in entries:
         text = " ".join(describe_judge_consistency(entry))
@@ -87,26 +74,6 @@ def build_overview_section(judge_report: JudgeReport) -> Section:
             Section("How to read the table", [_explain_judge_table_columns(judge_report.result, table)]),
         ],
     )
-
-
-def _build_judge_row(judge: JudgeEntry) -> list[str]:
-    corrected = judge.corrected
-    corrected_share = NO_VALUE
-    if corrected is not None:
-        corrected_share = format_share_with_interval(corrected.value, corrected.low, corrected.high)
-    return [
-        judge.judge,
-        str(judge.pairs),
-        format_share_with_interval(judge.accuracy, judge.low, judge.high),
-        format_percent(judge.base_rate),
-        format_judge_measure(judge, "both_orders_same"),
-        format_number(judge.position_bias),
-        format_number(judge.length_bias),
-        format_judge_measure(judge, "repeats_same"),
-        str(judge.missing),
-        corrected_share,
-        format_number(judge.cost),
-    ]
 
 
 def _explain_judge_table_columns(judge_result: JudgeContent, table: Grid) -> str:
@@ -172,14 +139,6 @@ ALTERNATIVE_TEST = (
     "Alternative annotator test (Calderon et al., 2025): each rater is left out in turn, and judge and rater"
     " are compared by how close they are to the other raters."
 )
-ALTERNATIVE_TEST_HEADINGS = (
-    "judge",
-    "winning rate",
-    "advantage probability",
-    "ε",
-    "passes",
-    "adjusted p per rater",
-)
 
 
 def build_alternative_annotator_test_section(judge_report: JudgeReport) -> Section | None:
@@ -188,31 +147,30 @@ def build_alternative_annotator_test_section(judge_report: JudgeReport) -> Secti
     """
     if not judge_report.result.alt_test:
         return None
-    rows = [_build_alternative_annotator_test_row(entry) for entry in judge_report.result.alt_test]
-    table = build_text_table(
-        "alternative annotator", "Alternative annotator test", ALTERNATIVE_TEST_HEADINGS, rows
+    table = build_text_table_of_entries(
+        "alternative annotator",
+        "Alternative annotator test",
+        ALTERNATIVE_TEST_COLUMNS,
+        judge_report.result.alt_test,
     )
     return Section("Can the judge replace a rater?", [ALTERNATIVE_TEST], grids=[table])
 
 
-def _build_alternative_annotator_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
-    passes = NO_VALUE
-    if alternative_test.passes is not None:
-        passes = "yes" if alternative_test.passes else "no"
+def _format_p_values_of_raters(alternative_test: AlternativeTestEntry) -> str:
     p_values = [
         f"{rater}: p {format_p_value(p)}" for rater, p in alternative_test.p_fdr.items() if p is not None
     ]
-    return [
-        alternative_test.judge,
-        format_percent(alternative_test.winning_rate),
-        format_percent(alternative_test.advantage),
-        f"{alternative_test.epsilon:g}",
-        passes,
-        "; ".join(p_values) or NO_VALUE,
-    ]
+    return "; ".join(p_values) or NO_VALUE
 
 
-FAMILY_HEADINGS = ("judge", "family", "its own", "deviation", "95 % interval", "p (Holm)")
+ALTERNATIVE_TEST_COLUMNS: Mapping[str, Callable[[AlternativeTestEntry], str]] = {
+    "judge": lambda test: test.judge,
+    "winning rate": lambda test: format_percent(test.winning_rate),
+    "advantage probability": lambda test: format_percent(test.advantage),
+    "ε": lambda test: f"{test.epsilon:g}",
+    "passes": lambda test: NO_VALUE if test.passes is None else "yes" if test.passes else "no",
+    "adjusted p per rater": _format_p_values_of_raters,
+}
 FAMILY_CAPTION = (
     "Blue: the judge rates the systems of the family too high; red: too low; * where this is shown for the"
     " judge's own family (p ≤ .05 after Holm's correction)."
@@ -239,8 +197,7 @@ def build_favoured_model_families_section(judge_report: JudgeReport) -> Section 
         return None
     explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK
     tests = ONE_TEST if any(entry.own for entry in entries) else NO_OWN_FAMILY
-    rows = [_build_family_preference_row(entry) for entry in entries]
-    table = build_text_table("families", "Deviation of each family", FAMILY_HEADINGS, rows)
+    table = build_text_table_of_entries("families", "Deviation of each family", FAMILY_COLUMNS, entries)
     return Section(
         "Which families does it favour?",
         [explanation, tests],
@@ -249,20 +206,20 @@ def build_favoured_model_families_section(judge_report: JudgeReport) -> Section 
     )
 
 
-def _build_family_preference_row(preference: SelfPreference) -> list[str]:
-    interval = (
-        NO_VALUE
-        if preference.low is None
-        else f"{format_number(preference.low)} to {format_number(preference.high)}"
-    )
-    return [
-        preference.judge,
-        preference.family,
-        "yes" if preference.own else NO_VALUE,
-        format_number(preference.deviation),
-        interval,
-        format_p_value(preference.p_holm),
-    ]
+def _format_interval_of_deviation(preference: SelfPreference) -> str:
+    if preference.low is None:
+        return NO_VALUE
+    return f"{format_number(preference.low)} to {format_number(preference.high)}"
+
+
+FAMILY_COLUMNS: Mapping[str, Callable[[SelfPreference], str]] = {
+    "judge": lambda preference: preference.judge,
+    "family": lambda preference: preference.family,
+    "its own": lambda preference: "yes" if preference.own else NO_VALUE,
+    "deviation": lambda preference: format_number(preference.deviation),
+    "95 % interval": _format_interval_of_deviation,
+    "p (Holm)": lambda preference: format_p_value(preference.p_holm),
+}
 
 
 def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> list[Chart]:
@@ -369,6 +326,14 @@ def format_share_with_interval(share: float | None, low: float | None, high: flo
     )
 
 
+def build_text_table_of_entries(
+    name: str, caption: str, columns: Mapping[str, Callable[[EntryT], str]], entries: Sequence[EntryT]
+) -> Grid:
+    """Build a table with a row for each entry. `columns` are functions that write its cells, by heading."""
+    rows = [[write_cell(entry) for write_cell in columns.values()] for entry in entries]
+    return build_text_table(name, caption, list(columns), rows)
+
+
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
     """Build a table of texts. Columns without values are left out, except for the first."""
     columns = []
@@ -379,6 +344,24 @@ def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Seq
     cells = [{str(column): row[column] for column in columns} for row in rows]
     return build_grid(name, caption, fields, cells)
 
+
+JUDGE_COLUMNS: Mapping[str, Callable[[JudgeEntry], str]] = {
+    "judge": lambda judge: judge.judge,
+    "pairs": lambda judge: str(judge.pairs),
+    "agrees with people": lambda judge: format_share_with_interval(judge.accuracy, judge.low, judge.high),
+    "base rate": lambda judge: format_percent(judge.base_rate),
+    "same in both orders": lambda judge: format_judge_measure(judge, "both_orders_same"),
+    "position bias": lambda judge: format_number(judge.position_bias),
+    "length bias": lambda judge: format_number(judge.length_bias),
+    "same when repeated": lambda judge: format_judge_measure(judge, "repeats_same"),
+    "missing": lambda judge: str(judge.missing),
+    "corrected share": lambda judge: (
+        NO_VALUE
+        if judge.corrected is None
+        else format_share_with_interval(judge.corrected.value, judge.corrected.low, judge.corrected.high)
+    ),
+    "cost": lambda judge: format_number(judge.cost),
+}
 
 # In the order of the page. Sections of plug-ins come between or after them, by their position.
 JUDGE_SECTIONS = {
