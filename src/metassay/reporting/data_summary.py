@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
-from metassay.reporting.wording import format_count, format_plural
+from metassay.reporting.wording import format_count, format_plural, join_first_names
 from metassay.results.data_summary import HIGHER, LOWER, DataSummary
 
 # Longer lists of names are cut.
@@ -85,7 +85,5 @@ def _describe_score_directions(data_summary: DataSummary) -> list[str]:
     for better in (LOWER, HIGHER):
         names = [score.score for score in data_summary.scores if score.better == better]
         if names:
-            shown = names[:_MOST_NAMES]
-            more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-            sentences.append(f"{better.capitalize()} is better: {', '.join(shown)}{more}.")
+            sentences.append(f"{better.capitalize()} is better: {join_first_names(names, _MOST_NAMES)}.")
     return sentences

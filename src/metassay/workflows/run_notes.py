@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from metassay.errors import InputError, InputLocation
+from metassay.store.parts import hash_bytes
 from metassay.store.remote import delete_file
 from metassay.store.run_folder import RunFolder
 
@@ -24,7 +23,7 @@ def read_notes(run_folder: RunFolder) -> str:
 
 def hash_notes(notes: str) -> str:
     """Return a hash of the notes on a run. It shows whether somebody has changed them."""
-    return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
+    return hash_bytes(notes.encode(errors="replace"))
 
 
 def write_notes(run_folder: RunFolder, notes: str, *, seen_version: str) -> None:

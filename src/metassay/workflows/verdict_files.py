@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data.columns import select_columns_by_name
 from metassay.data.joins import join_tables_by_id
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.in_memory import convert_to_polars_frame
@@ -20,6 +20,7 @@ from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError, InputLocation
 from metassay.options import FilePaths, Names
 from metassay.store.layout import MANIFEST
+from metassay.store.parts import hash_bytes
 from metassay.store.remote import download_run_if_remote
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.run_files import VERDICTS
@@ -84,7 +85,7 @@ def read_verdicts(
 def hash_verdict_rows(verdict_table: pl.DataFrame) -> str:
     """Return a hash of the rows of a table. It does not depend on the order of the rows."""
     sorted_lines = sorted(verdict_table.write_ndjson().split("\n"))
-    return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
+    return hash_bytes("\n".join(sorted_lines).encode())
 
 
 def _find_verdict_files(data_source: Any) -> list[str]:
@@ -108,11 +109,13 @@ def _find_verdict_files(data_source: Any) -> list[str]:
 
 def _has_judge_column(table: pl.DataFrame, judge_column: str | None) -> bool:
     """Return whether a table has a column that names the judge of each verdict."""
-    lower_names = {name.lower() for name in table.columns}
-    return judge_column in table.columns or any(name in lower_names for name in VERDICT_COLUMNS["judge"])
+    return judge_column in table.columns or bool(
+        select_columns_by_name(table.columns, VERDICT_COLUMNS["judge"])
+    )
 
 
 def _has_winner_or_score_column(table: pl.DataFrame) -> bool:
     """Return whether a table has a column of winners or of scores, so that its rows can be verdicts."""
-    lower_names = {name.lower() for name in table.columns}
-    return any(name in lower_names for role in ("winner", "score") for name in VERDICT_COLUMNS[role])
+    return bool(
+        select_columns_by_name(table.columns, [*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"]])
+    )
