@@ -10,7 +10,7 @@ order of rows never matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -468,27 +468,24 @@ def _find_column_of_each_role(
         names = (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"])
         raise build_missing_column_error("winner", names, frame.columns, file)
     # a column `order` that does not hold orders is something else
-    if roles.get("swapped", "").lower() == "order" and not _is_yes_no_column(frame[roles["swapped"]]):
+    if roles.get("swapped", "").lower() == "order" and not _has_only_words(
+        frame[roles["swapped"]], [*TRUE, *FALSE]
+    ):
         del roles["swapped"]
-    if "swapped" not in roles and "repeat" in roles and _are_orders(frame[roles["repeat"]]):
+    if (
+        "swapped" not in roles
+        and "repeat" in roles
+        and _has_only_words(frame[roles["repeat"]], [*ORDER_OF_SWAPPED, *USUAL_ORDER])
+    ):
         roles["swapped"] = roles.pop("repeat")
     if "winner" in roles:
         roles.pop("score", None)
     return roles
 
 
-def _are_orders(column: pl.Series) -> bool:
-    """Return whether every value of a column is an order of two outputs in letters, such as `BA`."""
-    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    return bool(text.is_in([*ORDER_OF_SWAPPED, *USUAL_ORDER]).all())
-
-
-def _is_yes_no_column(column: pl.Series) -> bool:
-    """Return whether every value of a column says yes or no, or gives the order of two outputs, such as
-    `ba`.
-    """
-    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    return bool(text.is_in([*TRUE, *FALSE]).all())
+def _has_only_words(column: pl.Series, words: Collection[str]) -> bool:
+    """Return whether every value of a column is one of the given words, ignoring case."""
+    return bool(column.cast(pl.String).str.strip_chars().str.to_lowercase().is_in(words).all())
 
 
 def _add_item_and_judge_columns(

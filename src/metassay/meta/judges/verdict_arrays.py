@@ -138,25 +138,16 @@ class VerdictArrays:
         """
         if self.verdicts_by_system is None or "family" not in self.verdicts_by_system.columns:
             return {}
-        families = self.verdicts_by_system.select("system", "family").drop_nulls().unique()
-        ambiguous = families.filter(pl.col("system").is_duplicated())
-        if ambiguous.height:
-            raise InputError(f"the system {min(ambiguous['system'].to_list())} belongs to several families.")
-        return dict(families.sort("system").iter_rows())
+        return _map_names_to_families(self.verdicts_by_system, "system", "family")
 
     @cached_property
     def model_family_of_judge(self) -> dict[str, str]:
         """Dictionary from each judge to the family of models that it belongs to, as far as known."""
         if "judge_family" not in self.table.frame.columns:
             return {}
-        families = self.table.frame.select("judge", "judge_family").drop_nulls().unique()
-        ambiguous = families.filter(pl.col("judge").is_duplicated())
-        if ambiguous.height:
-            raise InputError(
-                f"the judge {min(ambiguous['judge'].to_list())} belongs to several families.",
-                remedy="Give it one judge_family in all rows.",
-            )
-        return dict(families.sort("judge").iter_rows())
+        return _map_names_to_families(
+            self.table.frame, "judge", "judge_family", remedy="Give it one judge_family in all rows."
+        )
 
     def get_ratings_of_judge_and_humans(self, judge: str) -> tuple[FloatArray, FloatArray]:
         """Return the ratings that a judge gave to outputs, and those of each human rater."""
@@ -260,3 +251,17 @@ def _number_distinct_rows(table: pl.DataFrame, column_names: Sequence[str]) -> N
     numbers = table.select(pl.struct(column_names).rank("dense").cast(pl.Int32) - 1).to_series()
     codes: NDArray[np.int32] = numbers.to_numpy()
     return codes
+
+
+def _map_names_to_families(
+    table: pl.DataFrame, name_column: str, family_column: str, *, remedy: str | None = None
+) -> dict[str, str]:
+    """Return the model family of each system or judge. Raises an error if one has several."""
+    families = table.select(name_column, family_column).drop_nulls().unique().sort(name_column)
+    ambiguous = families.filter(pl.col(name_column).is_duplicated())
+    if ambiguous.height:
+        raise InputError(
+            f"the {name_column} {min(ambiguous[name_column].to_list())} belongs to several families.",
+            remedy=remedy,
+        )
+    return dict(families.iter_rows())
