@@ -229,7 +229,7 @@ def _warn_of_few_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) 
         return []
     retrieved, judged_documents = few.select(pl.col("documents", "judged").sum()).row(0)
     unjudged = retrieved - judged_documents
-    names = join_names(few["system"].to_list())
+    names = join_with_commas(few["system"].to_list())
     note = (
         f"{unjudged:,} of {retrieved:,} documents ({100 * unjudged // retrieved} %) that {names} retrieved"
         " have no relevance judgement. Most metrics count them as not relevant. If you expected more"

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.errors import join_names
+from metassay.errors import join_with_commas
 
 # Number of outputs of each system that are looked at, with their references.
 _SAMPLE_SIZE = 1_000
@@ -82,7 +82,7 @@ def _warn_of_words_for_missing_texts(outputs: pl.DataFrame) -> list[str]:
     counts = outputs.filter(may_be_missing & ~is_answer)["system"].value_counts().sort("system")
     if counts.is_empty():
         return []
-    systems = join_names([f"{system} {count:,}" for system, count in counts.iter_rows()])
+    systems = join_with_commas([f"{system} {count:,}" for system, count in counts.iter_rows()])
     note = (
         f"Outputs that consist of a word such as nan or None were scored as texts: {systems}. "
         "If these outputs are missing, leave the cells empty."
@@ -108,7 +108,9 @@ def _warn_of_defects(outputs: pl.DataFrame) -> list[str]:
             systems = [system for system, (share, _) in found.items() if share > _CLEAR_SHARE]
             if systems:
                 example = found[systems[0]][1]
-                notes.append(defect.note.format(texts=f"outputs of {join_names(systems)}", example=example))
+                notes.append(
+                    defect.note.format(texts=f"outputs of {join_with_commas(systems)}", example=example)
+                )
         elif share > _CLEAR_SHARE and not any(share for share, _ in found.values()):
             notes.append(defect.note.format(texts="references", example=example))
     return notes
@@ -147,7 +149,7 @@ def _warn_of_shifted_outputs(outputs: pl.DataFrame) -> list[str]:
         shifted = systems.filter(gain > _CLEAR_DIFFERENCE, ratio > _CLEAR_RATIO)
         if shifted.is_empty():
             continue
-        names = join_names(shifted["system"].to_list())
+        names = join_with_commas(shifted["system"].to_list())
         own_share, neighbour_share = shifted.select(pl.col("own", neighbour).mean()).row(0)
         notes.append(
             f"Outputs of {names} share {100 * own_share:.0f} % of their words with their references, but"
@@ -175,7 +177,7 @@ def _warn_of_several_scripts(dataset: Dataset) -> list[str]:
         names = [name for name, share in shares.items() if share > _CLEAR_SHARE]
         belief = "as if they were in one language" if language is None else f"as texts in {language}"
         notes.append(
-            f"References are written in several scripts ({join_names(names)}), {100 * share:.0f} % of them in"
+            f"References are written in several scripts ({join_with_commas(names)}), {100 * share:.0f} % of them in"
             f" another than most, but all are compared {belief}. If the data has several languages, add a"
             " column lp."
         )

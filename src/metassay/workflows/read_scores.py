@@ -295,7 +295,7 @@ def _name_columns_of_truth_values(score_table: ScoreTable, human_columns: Sequen
     names = [name for name in metric_columns if name in truth_values]
     if not names:
         return []
-    return [f"Columns of true and false are metrics only if --metrics names them: {join_names(names)}."]
+    return [f"Columns of true and false are metrics only if --metrics names them: {join_with_commas(names)}."]
 
 
 def _warn_of_languages_compared_together(table: pl.DataFrame, languages: Sequence[str | None]) -> list[str]:
