@@ -177,9 +177,9 @@ def _warn_of_several_scripts(dataset: Dataset) -> list[str]:
         names = [name for name, share in shares.items() if share > _CLEAR_SHARE]
         belief = "as if they were in one language" if language is None else f"as texts in {language}"
         notes.append(
-            f"References are written in several scripts ({join_with_commas(names)}), {100 * share:.0f} % of them in"
-            f" another than most, but all are compared {belief}. If the data has several languages, add a"
-            " column lp."
+            f"References are written in several scripts ({join_with_commas(names)}), {100 * share:.0f} % of"
+            f" them in another than most, but all are compared {belief}. If the data has several languages,"
+            " add a column lp."
         )
     return notes
 
