@@ -202,3 +202,10 @@ def test_out_leaves_scores_and_what_was_checked(capfd, folder, tmp_path) -> None
     metassay(capfd, folder, "check", "-r", "ref.txt", "a.txt", "--out", str(tmp_path / "checked"))
     found = json.loads((tmp_path / "checked/results/check.json").read_text())
     assert found["outputs"] == len((folder / "a.txt").read_text().splitlines())
+
+
+def test_a_run_has_intervals_although_only_the_score_is_printed(capfd, folder, tmp_path) -> None:
+    arguments = ["score", "-r", "ref.txt", "a.txt", "-m", "chrf", "-q", "-b", "--out", str(tmp_path / "run")]
+    assert metassay(capfd, folder, *arguments)[0].strip().replace(".", "").isdigit()
+    (row,) = json.loads((tmp_path / "run" / "results" / "score.json").read_text())["systems"]
+    assert row["low"] < row["corpus"] < row["high"]

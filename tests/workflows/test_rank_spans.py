@@ -178,3 +178,11 @@ def test_human_major_errors_as_a_metric(real_data: Callable[[str], Path], tmp_pa
     assert row["value"] == pytest.approx(2 * found / (found + marked))
     assert row["low"] < row["value"] < row["high"]
     assert {entry["metric"] for entry in one["metrics"] if entry["baseline"]} == {"nothing", "everything"}
+
+
+def test_without_a_test_metrics_are_not_compared(files: dict[str, Path]) -> None:
+    spans = {"good": files["good"], "poor": files["poor"]}
+    for significance, comparison_count in (("none", 0), ("perm-inputs", 1)):
+        result = metassay.rank(files["people"], meta="spans", spans=spans, significance=significance)
+        (ranking,) = result.to_dict()["results"]
+        assert len(ranking["comparisons"]) == comparison_count

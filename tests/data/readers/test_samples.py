@@ -17,6 +17,7 @@ import metassay
 from metassay.cli import run_command_line as run
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.registry import load_all_readers, read_tables
+from metassay.data.readers.sample_columns import build_columns_from_dicts
 from metassay.errors import InputError
 
 GENUINE = Path(__file__).parent / "genuine"
@@ -167,3 +168,23 @@ def test_an_excel_file_is_limited_like_other_archives(tmp_path, monkeypatch) -> 
     monkeypatch.setenv("METASSAY_UNPACK_LIMIT", "1")
     with pytest.raises(InputError, match="holds more than 1 MB"):
         only_table(bomb)
+
+
+def test_a_sample_without_an_answer_has_no_output(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": number, "doc": {}, "resps": responses, "arguments": {"gen_args_0": {"arg_0": "q"}}}
+        | {"filtered_resps": responses, "target": "x", "metrics": ["m"], "m": 0.0}
+        for number, responses in enumerate(([["y"]], [], [[]]))
+    ]
+    file = tmp_path / "samples_t.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert only_table(file)["hyp"].to_list() == ["y", None, None]
+
+
+def test_values_of_several_types_become_texts_and_missing_ones_stay_missing() -> None:
+    rows = [{"level": 12, "score": 1}, {"level": "unknown"}, {"level": None, "score": 0.5}]
+    table = build_columns_from_dicts(rows, ["score"], "metadata_")
+    assert table.to_dict(as_series=False) == {
+        "level": ["12", "unknown", None],
+        "metadata_score": [1.0, None, 0.5],
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -161,3 +162,15 @@ def test_pairs_of_outputs_on_wmt23_are_calibrated_on_held_out_items(real_data) -
     for low, high in ((0.4, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.0)):
         inside = (predicted >= low) & (predicted < high)
         assert outcome[inside].mean() == pytest.approx(predicted[inside].mean(), abs=0.03)
+
+
+def test_two_points_with_the_same_difference_need_no_interpolation() -> None:
+    systems, _ = estimate_agreement_curves(simulate_scores(1), ["m"], dataset="d", context="global")
+    point = systems.points[0]
+    curve = msgspec.structs.replace(
+        systems,
+        points=[point, point],
+        smallest_difference=point.difference,
+        largest_difference=point.difference,
+    )
+    assert curve.find_human_agreement_with_difference(point.difference) == point

@@ -158,3 +158,14 @@ def test_intervals_cover_the_mean_in_95_percent(labelled_count, metric_kind) -> 
         widths_relative_to_labels_only.append((high - low).mean() / (high_without - low_without).mean())
     assert 0.91 <= np.mean(covered) <= 0.985
     assert np.mean(widths_relative_to_labels_only) <= 1.05
+
+
+def test_equal_probabilities_are_the_same_as_none_also_for_documents() -> None:
+    human, metric = draw_population(7)
+    documents = np.arange(400) // 4
+    labels = label_items(human, np.flatnonzero(documents % 5 == 0))
+    probabilities = np.full(400, 0.2)
+    random_sample = estimate(LabelledSample(labels, metric, documents))
+    weighted_sample = estimate(LabelledSample(labels, metric, documents, probabilities))
+    np.testing.assert_allclose(weighted_sample.values, random_sample.values)
+    np.testing.assert_allclose(weighted_sample.standard_errors, random_sample.standard_errors)
