@@ -186,7 +186,10 @@ def _make_run_files() -> Files:
         assay(
             data, metrics="chrf,bleu", contexts=["domain"], resamples=20, permutations=19, out=run, workers=1
         )
-        names = ("manifest.json", "timings.json", "results/assay.json", "results/examples.json")
+        names = (
+            *("manifest.json", "timings.json", "outputs.parquet"),
+            *("results/assay.json", "results/examples.json", "results/cluster_credits.parquet"),
+        )
         return {f"{part}/{name}": (run / name).read_bytes() for name in names for part in ("one", "two")}
 
 

@@ -29,6 +29,7 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.BitAnd: "|",
     ast.BitOr: "&",
 }
+ARBITRARY_PARAMETERS = {"seed", "workers", "threads"}
 SYMMETRIC_FUNCTIONS = {"min", "max", "minimum", "maximum", "fmin", "fmax", "hypot", "isinstance"}
 
 
@@ -115,15 +116,33 @@ class SourceLocator:
 
 
 def _find_ignored_nodes(function: ast.AST) -> set[int]:
-    """Return the nodes whose change alters messages or annotations, but no result."""
+    """Return the nodes whose change alters no result: messages, annotations, decorators such as caches, and
+    defaults of parameters such as the seed.
+    """
     ignored: set[int] = set()
     for node in ast.walk(function):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for decorator in node.decorator_list:
+                ignored |= {id(inner) for inner in ast.walk(decorator)}
+            ignored |= {id(default) for default in _list_arbitrary_defaults(node.args)}
         if isinstance(node, ast.Raise | ast.JoinedStr | ast.arg):
             ignored |= {id(inner) for inner in ast.walk(node)}
         annotation = getattr(node, "returns", None) or getattr(node, "annotation", None)
         if annotation is not None:
             ignored |= {id(inner) for inner in ast.walk(annotation)}
     return ignored
+
+
+def _list_arbitrary_defaults(arguments: ast.arguments) -> Iterator[ast.expr]:
+    """List the defaults of parameters for which any value gives equally good results."""
+    positional = arguments.posonlyargs + arguments.args
+    pairs = [
+        *zip(reversed(positional), reversed(arguments.defaults)),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults),
+    ]
+    for argument, default in pairs:
+        if argument.arg in ARBITRARY_PARAMETERS and default is not None:
+            yield default
 
 
 def _change_operator(node: ast.AST, locate: SourceLocator) -> Iterator[tuple[int, int, str]]:

@@ -273,7 +273,9 @@ def test_every_answer_has_a_policy_and_reports_are_in_a_sandbox(ask: Ask) -> Non
         "/runs/run-1/report",
         "/runs/run-1/?metric=x",
     ):
-        rules = ask(page)[1]["content-security-policy"]
+        headers = ask(page)[1]
+        assert "server" not in headers  # it would tell the version of the web server
+        rules = headers["content-security-policy"]
         assert "default-src 'none'" in rules, page
         assert "frame-ancestors 'none'" in rules
         assert ("unsafe" in rules) == ("sandbox" in rules) == page.endswith("report")
@@ -434,6 +436,28 @@ def test_slow_clients_are_hung_up_on_and_nobody_waits_for_them(
     except ConnectionResetError:
         pass
     second.close()
+
+
+def test_a_client_that_reads_in_small_steps_gets_everything(
+    ask: Ask, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step ends a pause in writing, and with it the time that the client has."""
+    monkeypatch.setattr(timeouts, "CLIENT_TIMEOUT", 1.0)
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**14)
+    client.settimeout(20)
+    client.connect(address(ask))
+    client.sendall(b"GET /runs/run-1/report HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    received = b""
+    started_at = time.monotonic()
+    while part := client.recv(2**16):
+        received += part
+        has_outlived_a_pause = time.monotonic() - started_at > 2.0
+        time.sleep(0 if has_outlived_a_pause else 0.1)
+    client.close()
+    report = (runs / "run-1" / "report.html").read_bytes()
+    assert len(received.partition(b"\r\n\r\n")[2]) >= len(report)
+    assert has_outlived_a_pause
 
 
 def test_a_hundred_requests_at_once_are_all_answered(ask: Ask) -> None:

@@ -183,6 +183,15 @@ def test_a_cache_that_cannot_be_written_stops_nobody(length, tmp_path, caplog) -
     assert "The scores of len are not stored in the cache." in caplog.messages[0]
 
 
+def test_a_cache_that_cannot_be_written_says_so_once(length, tmp_path, caplog) -> None:
+    cache = MetricCache(length, tmp_path)
+    cache.folder.parent.mkdir()
+    cache.folder.write_text("in the way")
+    for number in range(3):
+        cache.add_scores_to_cache(np.array([[0, number]], dtype=np.uint64), np.array([1.0]), ())
+    assert len(caplog.messages) == 1
+
+
 def test_a_cache_that_can_be_none_is_refused(tmp_path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="this cannot be used as a cache"):
