@@ -150,3 +150,4 @@ axe:
 
 clean:
 	rm -rf $(VENV) demo site dist .mypy_cache .ruff_cache .pytest_cache
+	find src -name __pycache__ -prune -exec rm -rf {} +
