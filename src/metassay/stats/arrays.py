@@ -106,11 +106,12 @@ def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
     >>> argsort_integers(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [1, 3, 0]
     """
-    positions = np.flatnonzero(integers >= 0)
+    # Converted before they are sorted, because there may be tens of millions.
+    positions = np.flatnonzero(integers >= 0).astype(np.int32)
     keys = integers[positions]
     if value_count <= 2**16:
         keys = keys.astype(np.uint16)  # which NumPy sorts in linear time
-    return positions[np.argsort(keys, kind="stable")].astype(np.int32)
+    return positions[np.argsort(keys, kind="stable")]
 
 
 def find_starts_of_equal_rows(*columns: IntArray) -> LongArray:
