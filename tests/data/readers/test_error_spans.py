@@ -151,6 +151,16 @@ def test_what_cannot_be_a_span_is_refused_with_its_row(text: str, said: str, tmp
         read_error_spans(str(tmp_path / "x.csv"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("en-de.mqm.seg.rating", "A\tNone\nB\tNone\n"), ("spans.csv", "system,item,start,end\n")],
+)
+def test_a_file_without_ratings_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=r"no output was rated|no rows"):
+        read_error_spans(str(tmp_path / name))
+
+
 def test_the_real_ratings(real_data: Any) -> None:
     """Rated outputs and marked characters, counted from the JSON by themselves."""
     path = real_data("mt-metrics-eval-v2/wmt23/human-scores/en-de.mqm.merged.seg.rating")

@@ -50,7 +50,10 @@ def read_error_spans(path: str) -> pl.DataFrame:
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
     with report_malformed_file(path, "spans are"):
-        return _read_error_spans_of_any_format(download_if_remote(path))
+        spans = _read_error_spans_of_any_format(download_if_remote(path))
+    if spans.is_empty():
+        raise InputError("no output was rated.", location=InputLocation(path))
+    return spans
 
 
 def _read_error_spans_of_any_format(path: str) -> pl.DataFrame:
