@@ -60,8 +60,10 @@ def select_every_nth_scored_output(
     texts = list_texts_of_pairs(
         dataset if shard is None else dataset.slice_rows(shard), scored_pairs.pairs.filter_pairs(is_used)
     )
+    # Selected rows would keep the memory of all texts of the shard in use, so they are copied.
+    columns = texts.select(name for name in _TEXT_COLUMNS if name in texts.columns)
     return ScoreSample(
-        texts.select(name for name in _TEXT_COLUMNS if name in texts.columns),
+        pl.DataFrame(columns.to_dict(as_series=False), schema=columns.schema),
         np.hstack([scored_pairs.output_scores[:, rows], scored_pairs.worse[:, is_used]]),
     )
 
