@@ -60,10 +60,12 @@ def test_thresholds_lie_on_the_curve_and_are_ordered() -> None:
         assert differences == sorted(differences)
         threshold = curve.thresholds[0]
         assert threshold.low <= threshold.difference
+        assert threshold.high is None or threshold.high >= threshold.difference
         assert curve.find_human_agreement_with_difference(threshold.difference).probability == pytest.approx(
             0.8, abs=0.01
         )
     assert outputs.thresholds[0].coverage < outputs.pairs
+    assert outputs.thresholds[0].high is not None
 
 
 def test_nothing_is_said_beyond_the_largest_difference() -> None:
