@@ -391,6 +391,7 @@ def test_a_name_that_is_no_text_is_one_red_line(ask: Ask, runs: Path) -> None:
 
 def test_error_pages_say_what_the_status_means(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "There is no such page." in ask("/nowhere")[2]
+    assert "<h1>This cannot be shown</h1>" in ask("/runs/run-1/?metric=x")[2]
     assert "does not accept requests of this kind" in ask("/", method="POST")[2]
     too_large = ask("/runs/run-1/notes", method="POST", body="text=" + "x" * 300_000)
     assert (too_large[0], "The form is larger than 256 KiB." in too_large[2]) == (413, True)

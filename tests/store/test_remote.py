@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import fsspec
@@ -227,6 +228,24 @@ def test_a_file_that_grows_is_put_from_time_to_time(there) -> None:
         path.write_text(text)
         upload_growing_files()
         assert there.cat_file("/runs/asking/answers.jsonl") == text.encode()
+
+
+def test_a_growing_file_is_put_in_the_background(there, monkeypatch) -> None:
+    monkeypatch.setattr(remote, "_UPLOAD_INTERVAL", 0.02)
+    monkeypatch.setattr(remote, "_growing_files", {})
+    path = convert_to_local_path("memory://runs/background") / "answers.jsonl"
+    path.parent.mkdir(parents=True)
+    upload_file_in_background(path)
+    for text in ("one\n", "one\ntwo\n"):
+        path.write_text(text)
+        wait_until_uploaded(there, "/runs/background/answers.jsonl", text.encode())
+
+
+def wait_until_uploaded(file_system, path: str, content: bytes) -> None:
+    ends_at = time.monotonic() + 20
+    while not file_system.exists(path) or file_system.cat_file(path) != content:
+        assert time.monotonic() < ends_at
+        time.sleep(0.02)
 
 
 def test_answers_of_a_model_are_there_and_not_asked_for_again(data, server, there) -> None:
