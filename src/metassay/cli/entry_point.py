@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. The status is 0 for success, 1 for a defect of metassay, 2 for bad input
     or usage, and 130 after an interruption.
     """
+    # metassay distributes its work over threads itself. Those of OpenBLAS, which NumPy uses, would wait for
+    # work in a loop; OpenBLAS reads this when NumPy is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_closed_standard_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end jobs with SIGTERM
     gc.set_threshold(*GC_THRESHOLDS)
