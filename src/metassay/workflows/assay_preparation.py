@@ -210,12 +210,12 @@ def choose_settings_from_options_and_data(
         may_count_errors=may_count_errors,
         llm=describe_language_model(options.llm),
         seed=options.seed,
-        language=_find_language_beside_data(dataset),
+        language=_find_language_named_only_by_user(dataset),
     )
     return dataset, plan
 
 
-def _find_language_beside_data(dataset: Dataset) -> str | None:
+def _find_language_named_only_by_user(dataset: Dataset) -> str | None:
     """Return the language that the user named. Returns None if the data says the same."""
     if dataset.language is None:
         return None

@@ -151,14 +151,11 @@ def test_what_cannot_be_a_span_is_refused_with_its_row(text: str, said: str, tmp
         read_error_spans(str(tmp_path / "x.csv"))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("en-de.mqm.seg.rating", "A\tNone\nB\tNone\n"), ("spans.csv", "system,item,start,end\n")],
-)
-def test_a_file_without_ratings_is_refused(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=r"no output was rated|no rows"):
-        read_error_spans(str(tmp_path / name))
+def test_a_file_without_ratings_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "en-de.mqm.seg.rating"
+    file.write_text("A\tNone\nB\tNone\n")
+    with pytest.raises(InputError, match="no ratings of outputs"):
+        read_error_spans(str(file))
 
 
 def test_the_real_ratings(real_data: Any) -> None:

@@ -52,7 +52,7 @@ def read_error_spans(path: str) -> pl.DataFrame:
     with report_malformed_file(path, "spans are"):
         spans = _read_error_spans_of_any_format(download_if_remote(path))
     if spans.is_empty():
-        raise InputError("no output was rated.", location=InputLocation(path))
+        raise InputError("the file has no ratings of outputs.", location=InputLocation(path))
     return spans
 
 

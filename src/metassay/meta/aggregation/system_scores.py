@@ -30,9 +30,9 @@ from metassay.stats.sufficient_statistics import (
 )
 
 BoolArray = NDArray[np.bool_]
-# Of more segments, random groups are resampled for intervals, which is faster and as precise.
+# Of more segments, random groups are resampled for intervals, which is faster and nearly as precise.
 MOST_RESAMPLED_SEGMENTS = 20_000
-# Their number. It makes the width of an interval uncertain by 1.6 %, and 1,000 resamples by 3 %.
+# Number of these groups. It makes the width of an interval uncertain by 1.6 %; 1,000 resamples do so by 3 %.
 RESAMPLED_GROUPS = 2_000
 
 

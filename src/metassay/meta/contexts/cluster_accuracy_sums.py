@@ -30,7 +30,8 @@ class ClusterAccuracySums:
     accuracies on the items, and the sum of the weights of the items. The accuracy of a metric is the ratio of
     the totals.
 
-    `clusters` are names, or codes of names that the caller keeps.
+    `clusters` are names, or codes of names that the caller keeps. `accuracies` and `weights` are the sums of
+    each metric, one number per cluster.
     """
 
     clusters: NDArray[np.str_] | IntArray
