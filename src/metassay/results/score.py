@@ -60,7 +60,7 @@ class OtherLanguagePair(msgspec.Struct, frozen=True, tag_field="kind", tag="othe
 
 
 class FewItems(msgspec.Struct, frozen=True, tag_field="kind", tag="few_items"):
-    """The data has much fewer items than the run of `rank`."""
+    """The data has far fewer items than the run of `rank`."""
 
     items: Count
     items_of_run: Count
